@@ -85,7 +85,7 @@ func (a *API) repeated(ctx huma.Context, next func(huma.Context)) {
 		next(ctx)
 		return
 	}
-	if !repeat.KeyForm.MatchString(key) {
+	if !repeat.KeyForm().MatchString(key) {
 		writeTo(ctx, problemOf(fault.Errorf(fault.KindUsage, "%s is not 1 to 200 characters of ASCII without spaces", keyHeader)))
 		return
 	}
@@ -182,7 +182,7 @@ func (a *API) EndCalls() { a.stop() }
 // keyParam documents the header of a key.
 func keyParam() *huma.Param {
 	return &huma.Param{
-		Name: keyHeader, In: "header", Schema: &huma.Schema{Type: huma.TypeString, Pattern: repeat.KeyForm.String()},
+		Name: keyHeader, In: "header", Schema: &huma.Schema{Type: huma.TypeString, Pattern: repeat.KeyForm().String()},
 		Description: "Names this request: sent again with the same key and body, by the same token, it is not carried out again but answered as the first time, " +
 			"also while that still runs. The key with another request is 422. The last 1,000 keys of a token are known for an hour, as long as the service runs.",
 	}

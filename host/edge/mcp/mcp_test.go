@@ -269,14 +269,14 @@ func TestListChanges(t *testing.T) {
 		if got := names(t, cs); got != "say__again say__any say__number" {
 			t.Errorf("%s: tools after an installation: %s", era, got)
 		}
-		if _, err := h.h.Admit().Disable(t.Context(), ada, admit.Standing{Skill: "say", Reason: "too loud"}); err != nil {
+		if _, err := h.h.Admit().Disable(t.Context(), ada, admit.EnableRequest{Skill: "say", Reason: "too loud"}); err != nil {
 			t.Fatal(err)
 		}
 		<-told
 		if got := names(t, cs); got != "" {
 			t.Errorf("%s: tools of a disabled skill: %s", era, got)
 		}
-		if _, err := h.h.Admit().Enable(t.Context(), ada, admit.Standing{Skill: "say"}); err != nil {
+		if _, err := h.h.Admit().Enable(t.Context(), ada, admit.EnableRequest{Skill: "say"}); err != nil {
 			t.Fatal(err)
 		}
 		<-told

@@ -34,7 +34,7 @@ func (s *seat) once(ctx context.Context, t tool, r *sdk.CallToolRequest) (res *s
 	if key == "" {
 		return s.asked(ctx, t, r)
 	}
-	if !repeat.KeyForm.MatchString(key) {
+	if !repeat.KeyForm().MatchString(key) {
 		return nil, invalid("%s is not 1 to 200 characters of ASCII without spaces", metaKey)
 	}
 	kept, first := s.answers.Begin(repeat.Key{Key: key}, sumOf(r.Params))

@@ -4,13 +4,14 @@ package repeat
 
 import (
 	"container/list"
-	"regexp"
 	"sync"
 	"time"
+
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
 // KeyForm is the form of keys: 1 to 200 characters of ASCII without spaces.
-var KeyForm = regexp.MustCompile(`^[\x21-\x7e]{1,200}$`)
+var KeyForm = lazyregexp.New(`^[\x21-\x7e]{1,200}$`)
 
 // What is kept of answers: of each owner and in all.
 const (
