@@ -54,9 +54,11 @@ func (t *terminal) end(ctx context.Context, err error) int {
 		return 0
 	}
 	e := explain(err)
-	said := reported{}
+	said, code := reported{}, exited{}
 	ended := ctx.Err() != nil && errors.Is(err, context.Canceled)
 	switch {
+	case errors.As(err, &code):
+		return code.code
 	case errors.As(err, &said):
 		e = &fault.Error{Kind: said.kind}
 		ended = ctx.Err() != nil
@@ -102,6 +104,11 @@ const interrupted = 130
 type reported struct{ kind fault.Kind }
 
 func (reported) Error() string { return "reported" }
+
+// exited is the end of a script that was run as a shell would, with its exit code.
+type exited struct{ code int }
+
+func (exited) Error() string { return "exited" }
 
 func newApp(t *terminal) *cli.App {
 	return &cli.App{

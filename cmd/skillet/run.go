@@ -22,6 +22,7 @@ import (
 func (t *terminal) runCommand() *cli.Command {
 	return command("run", append([]cli.Flag{
 		&cli.StringFlag{Name: "input", Usage: "the input: `JSON`, @FILE, or - for standard input"},
+		&cli.StringFlag{Name: "script", Usage: "run the script at `PATH` in the folder of an Agent Skill as a shell would: what stands behind -- are its arguments, --input is its standard input, and its exit code is that of the command"},
 		&cli.StringSliceFlag{Name: "allow", Usage: "allow this `CAPABILITY` for this run alone; may be repeated"},
 		&cli.StringSliceFlag{Name: "config", Usage: "a `KEY=VALUE` that an Extism guest reads with config_get; may be repeated"},
 		&cli.BoolFlag{Name: "render", Usage: "print the prompt of a skill that is one, as a model would be sent it"},
@@ -59,7 +60,32 @@ func (t *terminal) run(ctx context.Context, c *cli.Context, h *host.Host) error 
 	done := t.waiting("running %s", in.Target.Label())
 	a, err := h.Invoke().Invoke(ctx, in)
 	done()
+	if c.IsSet("script") && err == nil && a.OK {
+		return t.showScript(a, in.RecordTo)
+	}
 	return t.showAnswer(a, in.RecordTo, err)
+}
+
+// showScript shows what came of a script as a shell would, or the whole call as JSON, and
+// ends as the script did.
+func (t *terminal) showScript(a invoke.Answer, recordTo string) error {
+	end, err := invoke.EndOfScript(a.Raw)
+	if err != nil {
+		return err
+	}
+	if t.json {
+		err = t.showAnswer(a, recordTo, nil)
+	} else {
+		t.noteCuts(a.Cuts)
+		t.noteRecorded(a, recordTo, nil)
+		res := a.Result
+		res.Raw = nil
+		err = cmp.Or(t.showResult(res), t.rawNote([]byte(end.Stderr)), t.raw([]byte(end.Stdout)))
+	}
+	if err == nil && end.ExitCode != 0 {
+		return exited{end.ExitCode & 0xff}
+	}
+	return err
 }
 
 // showAnswer shows what came of a call that was to be recorded to a file; empty for none.
@@ -166,7 +192,12 @@ func (t *terminal) invocation(ctx context.Context, c *cli.Context, h *host.Host)
 	if c.IsSet("record") && in.RecordTo == "" {
 		return in, fault.Errorf(fault.KindUsage, "--record is empty").WithHint("name a file: --record call.recording.json")
 	}
-	if in.Input, err = t.input(c, target); err != nil {
+	if c.IsSet("script") {
+		in.Target, in.Input, err = t.script(c, target)
+	} else {
+		in.Input, err = t.input(c, target)
+	}
+	if err != nil {
 		return in, err
 	}
 	if in.Allow, err = t.allow(c); err != nil {
@@ -251,6 +282,21 @@ func (t *terminal) input(c *cli.Context, target invoke.Target) ([]byte, error) {
 		return t.readInput(c.Context, c.String("input"))
 	}
 	return target.Input(words)
+}
+
+// script is the target for the script that a command line names, with its input.
+func (t *terminal) script(c *cli.Context, target invoke.Target) (invoke.Target, []byte, error) {
+	if c.Bool("render") {
+		return target, nil, fault.Errorf(fault.KindUsage, "--script and --render do not go together").WithHint("a script runs, and has no prompt to print")
+	}
+	var stdin []byte
+	if c.IsSet("input") {
+		var err error
+		if stdin, err = t.readInput(c.Context, c.String("input")); err != nil {
+			return target, nil, err
+		}
+	}
+	return target.Script(c.String("script"), c.Args().Tail(), string(stdin))
 }
 
 func (t *terminal) readInput(ctx context.Context, text string) ([]byte, error) {

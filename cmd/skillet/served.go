@@ -21,7 +21,7 @@ import (
 // that the command writes. The other flags are passed on, or are the same to the service:
 // see [upkeep.Common].
 var ownFlags = map[string][]string{
-	"run":  {"allow", "run", "session", "record", "render", "config"},
+	"run":  {"allow", "run", "session", "record", "render", "config", "script"},
 	"list": {},
 }
 

@@ -275,6 +275,12 @@ func (t *terminal) table(header string, rows [][]string) {
 	printAll(t.say, lines.Table(header, rows))
 }
 
+// rawNote prints what a script wrote to its standard error, made safe for terminals.
+func (t *terminal) rawNote(b []byte) error {
+	_, err := io.WriteString(t.err, plainLines(string(b)))
+	return err
+}
+
 // raw prints a tool's answer: as it is into a pipe, made safe on a terminal.
 func (t *terminal) raw(b []byte) error {
 	if !t.outTTY {
