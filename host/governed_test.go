@@ -17,10 +17,6 @@ import (
 	"github.com/skillet-run/skillet/manifests"
 )
 
-// everyIsolation are the settings by which installed skills run here, or in processes of
-// their own.
-var everyIsolation = []string{"shared", "process"}
-
 // callsOfEcho opens a home in which echo is installed, and returns what calls it as a person
 // does: find it, spend its grants, run it, record the run.
 func callsOfEcho(b testing.TB, o host.Options) func(input []byte) (invoke.Answer, error) {
@@ -155,7 +151,7 @@ func TestServedCallsAreOnRecord(t *testing.T) {
 // BenchmarkGoverned is a call as a user gets it in a process that stays: target, decision,
 // sandbox and record.
 func BenchmarkGoverned(b *testing.B) {
-	for _, isolation := range everyIsolation {
+	for _, isolation := range []string{"shared", "process"} {
 		b.Run("isolation/"+isolation, func(b *testing.B) { benchIsolation(b, isolation) })
 	}
 	var log bytes.Buffer
@@ -174,14 +170,7 @@ func BenchmarkGoverned(b *testing.B) {
 				}
 			}
 			if callers.n == 1 {
-				var took []time.Duration
-				for b.Loop() {
-					begin := time.Now()
-					one()
-					took = append(took, time.Since(begin))
-				}
-				slices.Sort(took)
-				b.ReportMetric(float64(took[len(took)/2]), "p50-ns/op")
+				timed(b, one)
 				return
 			}
 			b.RunParallel(func(p *testing.PB) {
@@ -193,21 +182,27 @@ func BenchmarkGoverned(b *testing.B) {
 	}
 }
 
-// benchIsolation is a call by one caller, with its median.
+// timed makes calls one after another, and reports what half of them took.
+func timed(b *testing.B, one func()) {
+	var took []time.Duration
+	for b.Loop() {
+		begin := time.Now()
+		one()
+		took = append(took, time.Since(begin))
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2]), "p50-ns/op")
+}
+
+// benchIsolation is a call by one caller of a skill that is kept apart like that.
 func benchIsolation(b *testing.B, isolation string) {
 	var log bytes.Buffer
 	o := options(b.TempDir(), &log)
 	o.Expect, o.Flags = host.ExpectMuch, []string{"isolation=" + isolation}
 	call := callsOfEcho(b, o)
-	var all []time.Duration
-	for b.Loop() {
-		start := time.Now()
+	timed(b, func() {
 		if a, err := call([]byte(`{"say":"hello"}`)); err != nil || !a.OK {
 			b.Fatalf("%v %+v", err, a.Error)
 		}
-		all = append(all, time.Since(start))
-	}
-	slices.Sort(all)
-	b.ReportMetric(float64(all[len(all)/2].Nanoseconds())/1000, "p50-µs")
-	b.ReportMetric(float64(all[len(all)*99/100].Nanoseconds())/1000, "p99-µs")
+	})
 }
