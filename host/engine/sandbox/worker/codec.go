@@ -20,14 +20,16 @@ var errMalformed = errors.New("malformed message")
 
 // encode appends the fields of a message.
 func encode(b []byte, message any) []byte {
-	return appendValue(b, reflect.ValueOf(message).Elem())
+	v := reflect.ValueOf(message)
+	return appendFields(b, planOf(v.Type().Elem()), v.UnsafePointer())
 }
 
 // decode reads the fields of a message, and nothing may be left. Its byte
 // slices are parts of b.
 func decode(b []byte, message any) error {
 	d := decoder{left: b}
-	d.value(reflect.ValueOf(message).Elem(), 0)
+	v := reflect.ValueOf(message)
+	d.fields(planOf(v.Type().Elem()), v.UnsafePointer())
 	if d.bad || len(d.left) > 0 {
 		return fmt.Errorf("%w: %T", errMalformed, message)
 	}
