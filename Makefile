@@ -14,7 +14,7 @@ BENCHFLAGS ?=
 # Every go command has the same flags, so that what one compiles is there for the others: check for test, and both for .ci/run.
 export GOFLAGS := $(sort $(GOFLAGS) -trimpath)
 
-.PHONY: help release build providers testproviders skills engines demo test quick arm64 check bench benchonce toolchains languages testdata generate fuzz mutate prove proveshort openapitools clean
+.PHONY: help release build providers testproviders skills engines demo test quick arm64 check bench benchonce toolchains languages testdata generate fuzz mutate prove proveshort openapitools mcptools clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -121,6 +121,12 @@ openapitools: ## install what tries the service into .tools, from PyPI and npm: 
 	.tools/openapi/bin/pip install --quiet --disable-pip-version-check --require-hashes -r cmd/prove/openapi/requirements.txt
 	cp cmd/prove/openapi/package.json cmd/prove/openapi/package-lock.json .tools/openapi/
 	npm ci --silent --ignore-scripts --no-fund --no-audit --prefix .tools/openapi
+
+mcptools: ## install what tries the edge for models into .tools, from npm: the conformance suite of MCP, its inspector, Node 22
+	@command -v npm > /dev/null || { echo 'there is no npm here'; exit 1; }
+	mkdir -p .tools/mcp
+	cp host/edge/mcp/testdata/conformance/package.json host/edge/mcp/testdata/conformance/package-lock.json .tools/mcp/
+	npm ci --silent --ignore-scripts --no-fund --no-audit --prefix .tools/mcp
 
 # Tests of a language whose compiler is not here are skipped, each with a line that says so.
 toolchains: ## install the compilers of the SDKs' languages into .tools: Zig (C and C++ too), AssemblyScript, Rust's targets

