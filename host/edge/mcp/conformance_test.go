@@ -113,7 +113,9 @@ func (h *home) behind(handler http.Handler) (address string) {
 		Admit: h.h.Admit(), Invoke: h.h.Invoke(), Govern: h.h.Govern(), Work: h.h.Work(), Explain: meaning.Of, Ready: h.h.CatchUp,
 	}, api.Settings{})
 	edge.Mount(api.Mount{Path: "/mcp", Rights: []govern.Right{govern.RightCall}, Streams: mcp.IsStream, Handler: handler})
-	door := edge.Handler(func(r *http.Request) bool { return strings.HasPrefix(r.Host, "127.0.0.1:") || strings.HasPrefix(r.Host, "localhost:") })
+	door := edge.Handler(func(r *http.Request) bool {
+		return strings.HasPrefix(r.Host, "127.0.0.1:") || strings.HasPrefix(r.Host, "localhost:")
+	})
 	token := h.token("suite", govern.RoleCaller)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set("Authorization", "Bearer "+token)
@@ -162,4 +164,71 @@ func TestConformance(t *testing.T) {
 			t.Errorf("%s: %d checks pass, want %d; these fail:\n%s", c.revision, passed, c.passed, strings.Join(failed, "\n"))
 		}
 	}
+}
+
+// onlyForTheSuite are scenarios that call tools, prompts and resources which a server has for the
+// suite alone, or use what Skillet does not have: they say nothing of it.
+var onlyForTheSuite = []string{
+	"completion-complete", "elicitation-", "http-custom-header-server-validation", "input-required-result-", "json-schema-2020-12",
+	"prompts-get-", "resources-", "server-stateless", "tasks-", "tools-call-",
+}
+
+// What the suite tries of any server passes with skills in the place of its tools.
+func TestConformanceOfSkills(t *testing.T) {
+	node(t, "@modelcontextprotocol/conformance/dist/index.js")
+	h := newHome(t)
+	h.install(say, echo("again", "any", "number"))
+	h.install(greet, nil)
+	address := h.behind(h.edge.Handler(api.PassOf))
+	for _, c := range []struct {
+		revision string
+		passed   int
+	}{{"2025-11-25", 44}, {"2026-07-28", 107}} {
+		passed := 0
+		for scenario, checks := range suite(t, address, c.revision) {
+			name := strings.TrimPrefix(scenario, "server-")
+			known := slices.ContainsFunc(onlyForTheSuite, func(only string) bool { return strings.HasPrefix(name, only) })
+			for _, one := range checks {
+				if one.Status == "SUCCESS" {
+					passed++
+				}
+				if one.Status == "FAILURE" && !known {
+					t.Errorf("%s: %s: %s fails", c.revision, name, one.ID)
+				}
+			}
+		}
+		if t.Logf("proof: %s: %d checks pass of a server with skills alone", c.revision, passed); passed < c.passed {
+			t.Errorf("%s: %d checks pass, want %d", c.revision, passed, c.passed)
+		}
+	}
+}
+
+// The inspector lists and calls a skill, as somebody who tries a server does.
+func TestInspector(t *testing.T) {
+	h := newHome(t)
+	h.install(say, echo("again", "any", "number"))
+	address := h.behind(h.edge.Handler(api.PassOf))
+	for _, c := range []struct{ args, want string }{
+		{"--method tools/list", "say__again"},
+		{`--method tools/call --tool-name say__again --tool-args-json {"word":"hello"}`, `"hello"`},
+	} {
+		args := append([]string{"--cli", address, "--transport", "http", "--format", "json"}, strings.Fields(c.args)...)
+		if out, err := node(t, "@modelcontextprotocol/inspector/"+inspector(t), args...).CombinedOutput(); err != nil || !strings.Contains(string(out), c.want) {
+			t.Errorf("inspector %s: %v\n%s", c.args, err, out)
+		}
+	}
+}
+
+// inspector is the file that the inspector's package names as its program.
+func inspector(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(tools, "@modelcontextprotocol/inspector/package.json"))
+	if err != nil {
+		t.Skip("the inspector is not here; make mcptools installs it")
+	}
+	var p struct{ Bin map[string]string }
+	if err := json.Unmarshal(b, &p); err != nil {
+		t.Fatal(err)
+	}
+	return p.Bin["mcp-inspector"]
 }
