@@ -20,7 +20,7 @@ type Client struct {
 	under string
 	// comments says that its file may have some.
 	comments, toml bool
-	// typed has an entry say that the server is at standard input and output.
+	// typed: an entry names the transport, which is standard input and output.
 	typed bool
 	// path is where the file is, below the place of Place.
 	place place
