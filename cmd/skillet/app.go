@@ -41,10 +41,27 @@ func (t *terminal) start(ctx context.Context, app *cli.App, l cmdline.Line) erro
 		return t.help(app, append(l.Names, l.Words[1:]...)) // `skillet permission help grant`
 	case len(l.Names) == 0 && l.Has("version", "v"):
 		l.Names, l.Flags = []string{"version"}, nil
-	case l.Missing != "":
+	}
+	if err := unknownIn(app, l); err != nil {
+		return err
+	}
+	if l.Missing != "" {
 		return l.MissingValue()
 	}
 	return app.RunContext(ctx, l.Args())
+}
+
+// unknownIn refuses a line that names a command that does not exist. Without it, the library
+// would say of the flags of that command that the one before has none of them.
+func unknownIn(app *cli.App, l cmdline.Line) error {
+	commands, path := app.Commands, l.Command()
+	if n := len(l.Chain); n > 0 {
+		commands = l.Chain[n-1].Subcommands
+	}
+	if len(commands) == 0 || len(l.Words) == 0 {
+		return nil
+	}
+	return unknownName(strings.TrimSpace(path+" command"), l.Words[0], commands, listedBy(path))
 }
 
 // end says why a command failed, unless it said so itself, and returns the
@@ -162,8 +179,6 @@ func (t *terminal) prepare(c *cli.Command, path string) {
 	do := c.Action
 	c.Action = func(ctx *cli.Context) error {
 		switch {
-		case len(c.Subcommands) > 0 && ctx.Args().Present():
-			return unknownName(path+" command", ctx.Args().First(), c.Subcommands, listedBy(path))
 		case do == nil:
 			return t.help(ctx.App, strings.Fields(path))
 		case c.ArgsUsage == "" && ctx.Args().Present():
