@@ -149,7 +149,7 @@ func (h *Host) wireGovern() {
 		MissingTools: func(ctx context.Context, by approval.Principal, names []string) ([]string, error) {
 			return h.Work().Agents().MissingTools(ctx, by, names)
 		},
-		RevocationLists: h.config.Settings().RevocationLists,
+		RevocationLists: h.config.Settings().RevocationLists, Releases: h.config.Settings().Releases,
 		Signer:          h.signer, Secrets: h.secrets, SecretKey: h.secretKey,
 		Decisions: h.decisions, Calls: h.calls, AuditKeys: h.auditKeys,
 	})

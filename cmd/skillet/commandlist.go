@@ -69,6 +69,7 @@ func (t *terminal) list() []*cli.Command {
 		t.doctorCommand(),
 		t.completionCommand(),
 		t.versionCommand(),
+		t.upgradeCommand(),
 		t.exitCodesCommand(),
 		t.helpCommand(),
 		t.completeCommand(),

@@ -70,7 +70,9 @@ type Parts struct {
 	// RevocationLists are the places of the setting of that name, and Explain says what an
 	// error means to a caller.
 	RevocationLists []string
-	Explain         func(error) *fault.Error
+	// Releases is the place of the setting of that name; empty for none.
+	Releases string
+	Explain  func(error) *fault.Error
 
 	// Signer keeps the key that signs packages, Secrets the secrets of requests, and
 	// SecretKey what seals both.

@@ -73,6 +73,9 @@ type Settings struct {
 	// RevocationLists are where lists of what is revoked are fetched from; they
 	// can only be set in the file.
 	RevocationLists []string `koanf:"revocation_lists" doc:"revocation lists that are fetched, a list of oci://, oci-layout: and https:// addresses"`
+	// Releases is where the signed checksums of releases of this program are published; empty
+	// where nobody asks for them.
+	Releases string `koanf:"releases" doc:"where releases of this program are published: an oci://, oci-layout: or https:// address of their signed checksums, which are asked for by a person alone"`
 	// Models says which models are asked, and Providers who answers for them.
 	Models    Models    `koanf:"models"`
 	Providers Providers `koanf:"providers" doc:"who answers requests for models: providers.NAME.kind and so on"`

@@ -81,6 +81,25 @@ func (k Known) listSigner(document, bundle []byte) (Signer, error) {
 	return who, nil
 }
 
+// SignerOf verifies the signature of a document about what has a name, and returns who made it:
+// a known signer to whom that name was given. Errors are [fault.Error]s of
+// [fault.KindVerification].
+func (k Known) SignerOf(name string, document, bundle []byte) (Signer, error) {
+	s, err := k.verifyArtifact(bundle, Evidence{Artifact: manifests.DigestOf(document), Blob: document}, k.keyring())
+	if err != nil {
+		return Signer{}, fault.Wrap(fault.KindVerification, err).Hinted(verifyHint(err))
+	}
+	who := k.signer(s.Signer)
+	if who.At.IsZero() || !slices.Contains(who.Names, name) {
+		return who, fault.Errorf(fault.KindVerification, "it is signed by %s, to whom the name %s was not given", s.Signer.Short(), name).
+			WithHint("%s gives it to whoever you know to sign it", fault.Trust("").With(fault.FieldFor, name))
+	}
+	if r, ok := revocationOf(k.Revocations, Target{Signers: []signature.Signer{s.Signer}}); ok {
+		return who, fault.Errorf(fault.KindVerification, "its signer was %s", r.words(k)).WithHint("get it with another signature")
+	}
+	return who, nil
+}
+
 func (b *Store) replaceList(ctx context.Context, h approval.Human, next imported) (Import, error) {
 	r := Import{Signer: next.Signer, Sequence: next.List.Sequence, IssuedAt: next.List.IssuedAt, Revoked: []RevokedPackage{}}
 	if same, err := b.hasList(ctx, next); err != nil || same {

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/app/upkeep"
+	"github.com/skillet-run/skillet/host/base/fault"
+)
+
+func (t *terminal) upgradeCommand() *cli.Command {
+	return command("upgrade", []cli.Flag{&cli.BoolFlag{Name: "check", Usage: "say whether a newer release is published"}}, t.withHost(t.upgrade))
+}
+
+// upgrade says whether a newer release is published. It never replaces the program.
+func (t *terminal) upgrade(ctx context.Context, c *cli.Context, h *host.Host) error {
+	if !c.Bool("check") {
+		return fault.Errorf(fault.KindUsage, "skillet does not replace itself").
+			WithHint("`skillet upgrade --check` says whether a newer release is published; get it as you got this one")
+	}
+	b := upkeep.ThisBuild()
+	done := t.waiting("asking for releases")
+	r, err := h.Govern().Signers.Release(ctx, t.person(), govern.ReleaseCheck{Version: b.Version, Platform: b.Platform})
+	done()
+	return answered(t, r, err, func(r govern.Release) {
+		switch {
+		case r.Unknown:
+			t.say("%s is the newest release; this is %s, which is not a release", plain(r.Version), plain(r.Running))
+		case r.Newer:
+			t.say("%s is newer than this, which is %s: %s", plain(r.Version), plain(r.Running), plain(r.File))
+			t.note("its SHA-256 is %s, says %s", plain(r.SHA256), plain(r.Signer))
+		default:
+			t.say("this is %s, and no newer release is published", plain(r.Running))
+		}
+	})
+}
