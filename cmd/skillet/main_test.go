@@ -150,6 +150,12 @@ func TestScripts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs hundreds of commands; make test runs it")
 	}
+	testscript.Run(t, scripts(t))
+}
+
+// scripts are the parameters that all scripts are run with.
+func scripts(t *testing.T) testscript.Params {
+	t.Helper()
 	lent := &shelf{}
 	server := httptest.NewServer(lent.before(pages()))
 	t.Cleanup(server.Close)
@@ -172,7 +178,7 @@ func TestScripts(t *testing.T) {
 	}
 	extism, extismErr := extismModules()
 	open, guarded := registries(t)
-	testscript.Run(t, testscript.Params{
+	return testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {
@@ -218,7 +224,7 @@ func TestScripts(t *testing.T) {
 			"exits": exits, "line": firstLine, "module": module, "flip": flip, "spoil": spoil, "id": id, "member": member, "blob": blob, "expand": expand, "archive": archive, "spoil-session": spoilSession, "spoil-store": spoilStore,
 			"append": appendTo, "shelve": lent.shelve, "deep": deep, "warm": code.warm,
 		},
-	})
+	}
 }
 
 // appendTo appends words to a file, as a line.

@@ -19,7 +19,7 @@ func (t *terminal) upgradeCommand() *cli.Command {
 func (t *terminal) upgrade(ctx context.Context, c *cli.Context, h *host.Host) error {
 	if !c.Bool("check") {
 		return fault.Errorf(fault.KindUsage, "skillet does not replace itself").
-			WithHint("`skillet upgrade --check` says whether a newer release is published; get it as you got this one")
+			WithHint("did you mean `skillet update`? `skillet upgrade --check` says whether a newer release of skillet itself is published")
 	}
 	b := upkeep.ThisBuild()
 	done := t.waiting("asking for releases")

@@ -183,7 +183,6 @@ var synonyms = map[string]string{
 	"show":      "`skillet info`",
 	"undo":      "`skillet rollback`, or `skillet approvals revert`",
 	"uninstall": "`skillet remove`",
-	"upgrade":   "`skillet update`",
 }
 
 // UnknownName is the error for a command that does not exist.
