@@ -150,7 +150,7 @@ func (h *Host) wireGovern() {
 			return h.Work().Agents().MissingTools(ctx, by, names)
 		},
 		RevocationLists: h.config.Settings().RevocationLists, Releases: h.config.Settings().Releases,
-		Signer:          h.signer, Secrets: h.secrets, SecretKey: h.secretKey,
+		Signer: h.signer, Secrets: h.secrets, SecretKey: h.secretKey,
 		Decisions: h.decisions, Calls: h.calls, AuditKeys: h.auditKeys,
 	})
 }

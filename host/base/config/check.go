@@ -97,7 +97,7 @@ func isModel(text string) bool {
 func check(s Settings, sources map[string]string) error {
 	err := firstBroken(sources, append(boundsOfCalls(s.Ceilings), []bound{
 		{"log_level", slices.Contains([]string{"trace", "debug", "info", "warn", "error", "off"}, s.LogLevel), "trace, debug, info, warn, error or off"},
-		{"releases", s.Releases == "" || listPlace().MatchString(s.Releases), "empty, oci://HOST/REPO, oci-layout:DIR or https://HOST/SHA256SUMS"},
+		{"releases", s.Releases == "" || listAddress().MatchString(s.Releases), "empty, oci://HOST/REPO, oci-layout:DIR or https://HOST/SHA256SUMS"},
 		{"log_format", slices.Contains([]string{"text", "json"}, s.LogFormat), "text or json"},
 		{"module_limit_factor", s.ModuleLimitFactor >= 1 && s.ModuleLimitFactor <= 16, "1 to 16"},
 		{"compile_timeout_seconds", s.CompileTimeoutSeconds >= 1 && s.CompileTimeoutSeconds <= 3600, "1 to 3600"},
