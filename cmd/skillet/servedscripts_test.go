@@ -17,9 +17,11 @@ var throughService = regexp.MustCompile(`(?m)^.*skillet (run|list|ls)( |$)`)
 // aloneScripts are the scripts that have such commands and do not hold where a service has the
 // home, and why.
 var aloneScripts = map[string]string{
+	"approvals":  "a service runs the bytes that it has read and checked, whatever becomes of the files",
 	"audit":      "a call that a service makes is on record as made by program:local",
 	"dryrun":     "it makes the store again, which takes the home alone",
 	"policy":     "a service goes on with the policies it has when somebody puts a bad one into the home",
+	"store":      "it takes the store back to a backup, which takes the home alone",
 	"suggest":    "it makes the store again, which takes the home alone",
 	"transcript": "a call that a service makes is on record as made by program:local",
 }
