@@ -21,6 +21,7 @@ var aloneScripts = map[string]string{
 	"audit":      "a call that a service makes is on record as made by program:local",
 	"dryrun":     "it makes the store again, which takes the home alone",
 	"policy":     "a service goes on with the policies it has when somebody puts a bad one into the home",
+	"repair":     "it repairs the audit log, which takes the home alone",
 	"session":    "a session is its owner's, and what a service calls is program:local's",
 	"store":      "it takes the store back to a backup, which takes the home alone",
 	"suggest":    "it makes the store again, which takes the home alone",
