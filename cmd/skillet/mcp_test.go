@@ -231,7 +231,7 @@ func TestMCPBounds(t *testing.T) {
 		}
 		_ = cs.Close()
 	}
-	if code, _, stderr := p.run("mcp", "--as", "approver"); code != 2 || !strings.Contains(stderr, "let in as agent or caller") {
+	if code, _, stderr := p.run("mcp", "--as", "approver"); code != 2 || !strings.Contains(stderr, "the role of a client is agent or caller") {
 		t.Errorf("mcp --as approver: %d %s", code, stderr)
 	}
 }
