@@ -201,11 +201,12 @@ func pagesOf(t *testing.T) []string {
 // onlyShown are the blocks with commands that TestPages does not run, by page and first line,
 // each with the reason.
 var onlyShown = map[string]string{
-	"README.md: make demo":                              ".ci/run makes it",
-	"README.md: make build skills":                      ".ci/run makes it",
-	"docs/compatibility.md: skillet run counting:count": "agentskill.txtar runs it, with the folder that it needs",
-	"docs/escape.md: go test ./host/escape":             "it writes that table anew; the gate runs the test without -update",
-	"CONTRIBUTING.md: make build":                       ".ci/run makes most of it; the others take hours, or an emulator",
+	"README.md: make demo":                                                              ".ci/run makes it",
+	"README.md: make build skills":                                                      ".ci/run makes it",
+	"docs/compatibility.md: skillet run counting:count":                                 "agentskill.txtar runs it, with the folder that it needs",
+	"docs/compatibility.md: skillet run counting --script":                              "agentskill.txtar runs it, with the folder that it needs",
+	"docs/escape.md: go test ./host/escape":                                             "it writes that table anew; the gate runs the test without -update",
+	"CONTRIBUTING.md: make build":                                                       ".ci/run makes most of it; the others take hours, or an emulator",
 	"skills/http/README.md: skillet run http:http_get url=https://example.com/ --allow": "it asks a server on the internet; http.txtar asks one here",
 	"skills/http/README.md: skillet run http:http_get url=https://example.com/ --json":  "it asks a server on the internet; http.txtar asks one here",
 	"docs/mcp.md: skillet mcp install claude-code":                                      "mcp.txtar writes into files of clients",

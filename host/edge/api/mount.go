@@ -17,7 +17,7 @@ import (
 	"github.com/skillet-run/skillet/host/base/fault"
 )
 
-// A Mount is a handler of another protocol that is served beside the API, behind the same door.
+// A Mount is a handler of another protocol that is served beside the API, and let in as its routes are.
 type Mount struct {
 	// Path is where it is, such as "/mcp".
 	Path string

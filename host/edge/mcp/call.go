@@ -17,7 +17,7 @@ import (
 )
 
 // handle answers a call of a tool.
-func (s *seat) handle(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+func (s *tokenServer) handle(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	t, err := s.tool(r.Params.Name)
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func (s *seat) handle(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToo
 }
 
 // tool is a tool that is shown.
-func (s *seat) tool(name string) (tool, error) {
+func (s *tokenServer) tool(name string) (tool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t, ok := s.shown.tools[name]
@@ -51,7 +51,7 @@ func textOf(meta sdk.Meta, name string) string {
 
 // asked makes a call for which a client may have been asked something before. What it says to
 // that decides nothing, and is not read.
-func (s *seat) asked(ctx context.Context, t tool, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+func (s *tokenServer) asked(ctx context.Context, t tool, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	again := r.Params.RequestState != ""
 	if again && !s.e.signed(s.owner, r.Params) {
 		return nil, invalid("requestState is not that of this call")
@@ -74,7 +74,7 @@ func (s *seat) asked(ctx context.Context, t tool, r *sdk.CallToolRequest) (*sdk.
 }
 
 // make makes a call.
-func (s *seat) make(ctx context.Context, t tool, input []byte, r *sdk.CallToolRequest) (invoke.Answer, error) {
+func (s *tokenServer) make(ctx context.Context, t tool, input []byte, r *sdk.CallToolRequest) (invoke.Answer, error) {
 	p := s.pass()
 	if err := p.Call(t.skill, t.name); err != nil {
 		if refused := s.e.s.Refused(ctx, p, "tools/call "+t.shown.Name, err); refused != nil {
@@ -170,7 +170,7 @@ type failure struct {
 }
 
 // unanswered is what a client is told of a call that did not answer.
-func (s *seat) unanswered(res invoke.Result, r *sdk.CallToolRequest, again bool) *sdk.CallToolResult {
+func (s *tokenServer) unanswered(res invoke.Result, r *sdk.CallToolRequest, again bool) *sdk.CallToolResult {
 	id := proposalOf(res.Error)
 	if id == "" {
 		f := s.failed(s.e.s.Explain(res.Error), string(res.RunID))
@@ -204,7 +204,7 @@ func proposalOf(e *fault.Error) string {
 }
 
 // failed is a call that failed, with what can be done about it.
-func (s *seat) failed(e *fault.Error, run string) *sdk.CallToolResult {
+func (s *tokenServer) failed(e *fault.Error, run string) *sdk.CallToolResult {
 	f := failure{Status: "failed", Kind: e.Kind, Message: e.Message, RunID: run}
 	if e.Hint != "" || len(e.Remedies) > 0 {
 		f.Hint = s.e.s.Say(e.Hint, e.Remedies)

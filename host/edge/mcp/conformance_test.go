@@ -105,7 +105,7 @@ func freeAddress(t *testing.T) string {
 	return s.Listener.Addr().String()
 }
 
-// behind serves a handler behind the door of the service, as /mcp is, and a proxy before it that
+// behind serves a handler behind what lets requests in to the service, as /mcp is, and a proxy before it that
 // shows a token, since the suite has none.
 func (h *home) behind(handler http.Handler) (address string) {
 	h.t.Helper()
@@ -113,19 +113,19 @@ func (h *home) behind(handler http.Handler) (address string) {
 		Admit: h.h.Admit(), Invoke: h.h.Invoke(), Govern: h.h.Govern(), Work: h.h.Work(), Explain: meaning.Of, Ready: h.h.CatchUp,
 	}, api.Settings{})
 	edge.Mount(api.Mount{Path: "/mcp", Rights: []govern.Right{govern.RightCall}, Streams: mcp.IsStream, Handler: handler})
-	door := edge.Handler(func(r *http.Request) bool {
+	admitted := edge.Handler(func(r *http.Request) bool {
 		return strings.HasPrefix(r.Host, "127.0.0.1:") || strings.HasPrefix(r.Host, "localhost:")
 	})
 	token := h.token("suite", govern.RoleCaller)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set("Authorization", "Bearer "+token)
-		door.ServeHTTP(w, r)
+		admitted.ServeHTTP(w, r)
 	}))
 	h.t.Cleanup(func() { edge.EndStreams(); s.Close() })
 	return s.URL + "/mcp"
 }
 
-// The door of the service and the switch between the eras let through all that either era
+// What lets requests in to the service and the switch between the eras let through all that either era
 // requires: the SDK's own server for the suite stands behind them.
 func TestConformance(t *testing.T) {
 	if testing.Short() {

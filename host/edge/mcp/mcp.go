@@ -64,8 +64,8 @@ type Edge struct {
 	log hclog.Logger
 	key [32]byte // what states of clients are signed with; of this process
 
-	mu    sync.Mutex
-	seats map[string]*seat // by the name of the token
+	mu      sync.Mutex
+	servers map[string]*tokenServer // by the name of the token
 }
 
 // New makes an Edge.
@@ -73,7 +73,7 @@ func New(log hclog.Logger, s Services, set Settings) *Edge {
 	set.Watch = cmp.Or(set.Watch, time.Second)
 	set.Idle = cmp.Or(set.Idle, 30*time.Minute)
 	set.AnswerLife = cmp.Or(set.AnswerLife, time.Hour)
-	e := &Edge{s: s, set: set, log: log, seats: map[string]*seat{}}
+	e := &Edge{s: s, set: set, log: log, servers: map[string]*tokenServer{}}
 	_, _ = rand.Read(e.key[:]) // it never fails
 	return e
 }
@@ -90,7 +90,7 @@ type Client struct {
 
 // Serve serves one client, whose messages are lines of in, until it ends or ctx does.
 func (e *Edge) Serve(ctx context.Context, c Client, in io.Reader, out io.Writer) error {
-	s := e.newSeat("", c.Pass)
+	s := e.newTokenServer("", c.Pass)
 	s.bounds, s.workspace = c.Bounds, c.Workspace
 	if err := s.refresh(ctx); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (e *Edge) Serve(ctx context.Context, c Client, in io.Reader, out io.Writer)
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	defer stop()
-	watching.Go(func() { e.watch(ctx, func() []*seat { return []*seat{s} }) })
+	watching.Go(func() { e.watch(ctx, func() []*tokenServer { return []*tokenServer{s} }) })
 	err := s.server.Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(in), Writer: nopCloser{out}, MaxLineLength: MaxMessage})
 	if ctx.Err() != nil || gone(err) {
 		return nil
@@ -119,18 +119,18 @@ func (nopCloser) Close() error { return nil }
 
 // Watch looks after skills that change, for clients over HTTP, until ctx ends.
 func (e *Edge) Watch(ctx context.Context) {
-	e.watch(ctx, func() []*seat {
+	e.watch(ctx, func() []*tokenServer {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		var all []*seat
-		for _, s := range e.seats {
+		var all []*tokenServer
+		for _, s := range e.servers {
 			all = append(all, s)
 		}
 		return all
 	})
 }
 
-func (e *Edge) watch(ctx context.Context, seats func() []*seat) {
+func (e *Edge) watch(ctx context.Context, servers func() []*tokenServer) {
 	tick := time.NewTicker(e.set.Watch)
 	defer tick.Stop()
 	for {
@@ -139,7 +139,7 @@ func (e *Edge) watch(ctx context.Context, seats func() []*seat) {
 			return
 		case <-tick.C:
 		}
-		for _, s := range seats() {
+		for _, s := range servers() {
 			if !s.hasClients() {
 				continue
 			}
@@ -162,7 +162,7 @@ func IsStream(r *http.Request) bool {
 func (e *Edge) Handler(passOf func(context.Context) govern.Pass) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sum := sha256.Sum256([]byte(r.Header.Get("Authorization")))
-		s := e.seat(string(sum[:]), passOf(r.Context()))
+		s := e.serverOf(string(sum[:]), passOf(r.Context()))
 		if err := s.refresh(r.Context()); err != nil {
 			e.log.Error("tools cannot be listed", "err", err)
 			http.Error(w, e.s.Explain(err).Message, http.StatusServiceUnavailable)
@@ -184,14 +184,14 @@ func Eras(sessions, stateless http.Handler) http.Handler {
 	})
 }
 
-// seat is that of a token. One that was made anew under the same name gets another seat, and
+// serverOf is that of a token. One that was made anew under the same name gets another server, and
 // the sessions of the old one end.
-func (e *Edge) seat(owner string, p govern.Pass) *seat {
+func (e *Edge) serverOf(owner string, p govern.Pass) *tokenServer {
 	e.mu.Lock()
-	s, old := e.seats[p.Name()], (*seat)(nil)
+	s, old := e.servers[p.Name()], (*tokenServer)(nil)
 	if s == nil || s.owner != owner {
-		s, old = e.newSeat(owner, p), s
-		e.seats[p.Name()] = s
+		s, old = e.newTokenServer(owner, p), s
+		e.servers[p.Name()] = s
 	}
 	e.mu.Unlock()
 	if old != nil {
@@ -204,8 +204,8 @@ func (e *Edge) seat(owner string, p govern.Pass) *seat {
 // Close ends all sessions.
 func (e *Edge) Close() {
 	e.mu.Lock()
-	all := e.seats
-	e.seats = map[string]*seat{}
+	all := e.servers
+	e.servers = map[string]*tokenServer{}
 	e.mu.Unlock()
 	for _, s := range all {
 		s.end()

@@ -27,7 +27,7 @@ func newPrompt(m *manifests.Manifest) prompt {
 }
 
 // render answers with the messages of a prompt. No model is asked.
-func (s *seat) render(ctx context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+func (s *tokenServer) render(ctx context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 	s.mu.Lock()
 	p, ok := s.shown.prompts[r.Params.Name]
 	s.mu.Unlock()
@@ -66,7 +66,7 @@ func (s *seat) render(ctx context.Context, r *sdk.GetPromptRequest) (*sdk.GetPro
 }
 
 // wrong is why a prompt cannot be had.
-func (s *seat) wrong(err error) error {
+func (s *tokenServer) wrong(err error) error {
 	e := s.e.s.Explain(err)
 	text := e.Message
 	if e.Hint != "" || len(e.Remedies) > 0 {

@@ -26,7 +26,7 @@ const (
 
 // once carries out a call, or answers it as the first time when it has the key of one that was
 // made before. A call with a key goes on when its client has gone, since that will ask again.
-func (s *seat) once(ctx context.Context, t tool, r *sdk.CallToolRequest) (res *sdk.CallToolResult, err error) {
+func (s *tokenServer) once(ctx context.Context, t tool, r *sdk.CallToolRequest) (res *sdk.CallToolResult, err error) {
 	key := textOf(r.Params.Meta, metaKey)
 	if key == "" && r.Extra != nil {
 		key = r.Extra.Header.Get(headerKey)
@@ -46,7 +46,7 @@ func (s *seat) once(ctx context.Context, t tool, r *sdk.CallToolRequest) (res *s
 }
 
 // again answers a call that was made before, and waits for it while it runs.
-func (s *seat) again(ctx context.Context, kept *repeat.Kept[*sdk.CallToolResult], r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+func (s *tokenServer) again(ctx context.Context, kept *repeat.Kept[*sdk.CallToolResult], r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	if kept.Request != sumOf(r.Params) {
 		return nil, invalid("%s was that of another call", metaKey)
 	}

@@ -18,9 +18,9 @@ import (
 	"github.com/skillet-run/skillet/manifests"
 )
 
-// A seat is what one token has: a server with the tools that it may call, and the sessions of
+// A tokenServer is what one token has: a server with the tools that it may call, and the sessions of
 // its clients, which no other token reaches.
-type seat struct {
+type tokenServer struct {
 	e         *Edge
 	owner     string // the hash of what was shown, which tells tokens of one name apart
 	server    *sdk.Server
@@ -42,8 +42,8 @@ const instructions = `Each tool is a skill that runs in a sandbox and can do not
 	`A result with "status": "paused" means that a person has to decide first, outside of this conversation: tell them the command it names, ` +
 	`and make the same call again once they have decided. You cannot decide for them.`
 
-func (e *Edge) newSeat(owner string, p govern.Pass) *seat {
-	s := &seat{e: e, owner: owner, passed: p, answers: repeat.New[*sdk.CallToolResult](e.set.AnswerLife)}
+func (e *Edge) newTokenServer(owner string, p govern.Pass) *tokenServer {
+	s := &tokenServer{e: e, owner: owner, passed: p, answers: repeat.New[*sdk.CallToolResult](e.set.AnswerLife)}
 	s.server = sdk.NewServer(&sdk.Implementation{Name: "skillet", Title: "Skillet", Version: cmp.Or(e.set.Version, "devel")}, &sdk.ServerOptions{
 		Instructions: instructions,
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{ListChanged: true}, Prompts: &sdk.PromptCapabilities{ListChanged: true}},
@@ -51,7 +51,7 @@ func (e *Edge) newSeat(owner string, p govern.Pass) *seat {
 	})
 	get := func(*http.Request) *sdk.Server { return s.server }
 	s.sessions = sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{
-		SessionTimeout: e.set.Idle, MaxRequestBodyBytes: MaxMessage, DisableLocalhostProtection: true, // which the door has
+		SessionTimeout: e.set.Idle, MaxRequestBodyBytes: MaxMessage, DisableLocalhostProtection: true, // the API has looked at the host
 	})
 	s.eras = Eras(http.HandlerFunc(s.serveSessions), sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{
 		Stateless: true, MaxRequestBodyBytes: MaxMessage, DisableLocalhostProtection: true, PropagateRequestCancellation: true,
@@ -63,7 +63,7 @@ func (e *Edge) newSeat(owner string, p govern.Pass) *seat {
 const cacheMS = 10_000
 
 // serveSessions serves the era with sessions.
-func (s *seat) serveSessions(w http.ResponseWriter, r *http.Request) {
+func (s *tokenServer) serveSessions(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" && s.clients() >= maxSessions {
 		w.Header().Set("Retry-After", "60")
 		http.Error(w, "the token has too many sessions: end one", http.StatusTooManyRequests)
@@ -72,43 +72,43 @@ func (s *seat) serveSessions(w http.ResponseWriter, r *http.Request) {
 	s.sessions.ServeHTTP(w, r)
 }
 
-func (s *seat) clients() (n int) {
+func (s *tokenServer) clients() (n int) {
 	for range s.server.Sessions() {
 		n++
 	}
 	return n
 }
 
-func (s *seat) hasClients() bool { return s.clients() > 0 }
+func (s *tokenServer) hasClients() bool { return s.clients() > 0 }
 
-// end ends the sessions of a seat.
-func (s *seat) end() {
+// end ends the sessions of a token.
+func (s *tokenServer) end() {
 	for one := range s.server.Sessions() {
 		_ = one.Close()
 	}
 }
 
 // admit notes what a token is for, which may have changed since it was shown last.
-func (s *seat) admit(p govern.Pass) {
+func (s *tokenServer) admit(p govern.Pass) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.passed = p
 }
 
-func (s *seat) pass() govern.Pass {
+func (s *tokenServer) pass() govern.Pass {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.passed
 }
 
-// An offer is what a seat shows: tools and prompts by their names.
+// An offer is what a token is shown: tools and prompts by their names.
 type offer struct {
 	tools   map[string]tool
 	prompts map[string]prompt
 }
 
 // refresh brings what is shown to what is installed now. Clients are told what changed.
-func (s *seat) refresh(ctx context.Context) error {
+func (s *tokenServer) refresh(ctx context.Context) error {
 	now, err := s.offered(ctx)
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func missing[V any](old, now map[string]V) []string {
 }
 
 // offered is what is installed, runs, and is for the token.
-func (s *seat) offered(ctx context.Context) (offer, error) {
+func (s *tokenServer) offered(ctx context.Context) (offer, error) {
 	p := s.pass()
 	o := offer{tools: map[string]tool{}, prompts: map[string]prompt{}}
 	if p.May(govern.RightCall) != nil {
