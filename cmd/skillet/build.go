@@ -46,7 +46,7 @@ func (t *terminal) build(ctx context.Context, c *cli.Context, s *author.Service)
 	})
 	t.noteBuilt(out)
 	if err == nil {
-		return said(t, out, nil, lines.Built)
+		return printLines(t, out, nil, lines.Built)
 	}
 	if !t.json {
 		return err

@@ -35,5 +35,5 @@ func (t *terminal) inspect(ctx context.Context, c *cli.Context, h *host.Host) er
 	out, err := h.Author().Inspect(ctx, t.person(), r)
 	shown()
 	t.noteAll(out.Notes)
-	return said(t, out, err, lines.Inspected)
+	return printLines(t, out, err, lines.Inspected)
 }

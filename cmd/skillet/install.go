@@ -145,7 +145,7 @@ func (t *terminal) installOne(ctx context.Context, c *cli.Context, h *host.Host,
 	}
 	plan, r, err := t.carryOut(ctx, c, h, change, c.Bool("dry-run"), t.showInstallation)
 	if err == nil && !c.Bool("dry-run") {
-		t.told(plan, r)
+		t.noteInstalled(plan, r)
 	}
 	return admit.Installation(a.Name, plan, r, explain(err)), err
 }
@@ -278,8 +278,8 @@ func (t *terminal) showPackages(p *admit.Plan, s lines.Style) {
 	printAll(t.note, lines.Summary(p.Packages))
 }
 
-// told says what was installed.
-func (t *terminal) told(p *admit.Plan, r admit.Result) {
+// noteInstalled says what was installed.
+func (t *terminal) noteInstalled(p *admit.Plan, r admit.Result) {
 	for _, b := range r.Became {
 		t.showOutcome(b.Package, b.Outcome)
 		if who := b.Package.For; who != "" && !t.json {

@@ -52,7 +52,7 @@ func (t *terminal) info(ctx context.Context, c *cli.Context, h *host.Host) error
 		return err
 	}
 	in, err := h.Admit().Info(ctx, t.person(), admit.InfoRequest{Of: of, Difference: c.Bool("diff"), Full: c.Bool("full"), Workspace: ws})
-	return said(t, in, err, func(in admit.Info) []string {
+	return printLines(t, in, err, func(in admit.Info) []string {
 		return lines.Info(t.style(c, "`skillet info "+c.Args().First()+" --diff --full`"), in)
 	})
 }
@@ -63,7 +63,7 @@ func (t *terminal) infoTool(ctx context.Context, c *cli.Context, h *host.Host, o
 		return fault.Errorf(fault.KindUsage, "--diff and --full are about the whole skill, and %s is a tool", of.Tool).WithHint("leave :%s out", of.Tool)
 	}
 	tool, err := h.Admit().Tool(ctx, t.person(), of)
-	return said(t, tool, err, lines.Tool)
+	return printLines(t, tool, err, lines.Tool)
 }
 
 func none(n int) string {

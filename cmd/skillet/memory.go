@@ -29,12 +29,12 @@ func (t *terminal) memoryCommand() *cli.Command {
 			command("list ls", append(filterFlags(), &cli.IntFlag{Name: "limit", Usage: "the `NUMBER` of memories to list; 0 lists all", Value: 50}), t.withMemory(t.listMemories)),
 			command("show", nil, t.withMemory(one("one ID", func(ctx context.Context, _ *cli.Context, m *work.Memories, id string) error {
 				r, err := m.Show(ctx, t.person(), id)
-				return said(t, r, err, lines.Record)
+				return printLines(t, r, err, lines.Record)
 			}))),
 			command("remove rm", []cli.Flag{yesFlag("forget them")}, t.withMemory(t.removeMemories)),
 			command("stats", nil, t.withMemory(func(ctx context.Context, _ *cli.Context, m *work.Memories) error {
 				f, err := m.Stats(ctx, t.person())
-				return said(t, f, err, lines.MemoryStats)
+				return printLines(t, f, err, lines.MemoryStats)
 			})),
 			command("reindex", nil, t.withMemory(t.reindexMemory)),
 			command("consolidate", []cli.Flag{&cli.BoolFlag{Name: "if-due", Usage: "do nothing when none is due"}}, t.withMemory(t.consolidateMemory)),

@@ -66,7 +66,7 @@ func (t *terminal) showGrants(ctx context.Context, h *host.Host, skill manifests
 		return fmt.Errorf("find the current directory: %w", err)
 	}
 	p, err := h.Govern().Grants.Show(ctx, t.person(), skill, dir)
-	return said(t, p, err, func(p govern.Permissions) []string { return lines.Permissions(p, "this directory") })
+	return printLines(t, p, err, func(p govern.Permissions) []string { return lines.Permissions(p, "this directory") })
 }
 
 func (t *terminal) grant(ctx context.Context, c *cli.Context, h *host.Host) error {

@@ -24,9 +24,9 @@ func (t *terminal) policyCommand() *cli.Command {
 			command("list ls", nil, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 				found, err := h.Govern().Policies.List(ctx, t.person(), c.Args().Slice())
 				if c.Args().Present() {
-					return said(t, found, err, lines.PolicyTexts)
+					return printLines(t, found, err, lines.PolicyTexts)
 				}
-				return said(t, found, err, lines.Policies)
+				return printLines(t, found, err, lines.Policies)
 			})), command("check", nil, t.withoutHome(t.checkPolicies)), command("test", nil, t.withHost(t.testPolicies)),
 			command("explain", []cli.Flag{
 				&cli.BoolFlag{Name: "install", Usage: "ask about a package that asks for this capability"},
@@ -82,5 +82,5 @@ func (t *terminal) explainPolicy(ctx context.Context, c *cli.Context, h *host.Ho
 		}
 	}
 	e, err := h.Govern().Policies.Explain(ctx, t.person(), req)
-	return said(t, e, err, func(e govern.Explanation) []string { return lines.Explanation(t.style(c, ""), e) })
+	return printLines(t, e, err, func(e govern.Explanation) []string { return lines.Explanation(t.style(c, ""), e) })
 }

@@ -32,7 +32,7 @@ func (t *terminal) listProviders(ctx context.Context, _ *cli.Context, h *host.Ho
 	done := t.waiting("asking the providers")
 	all, err := h.Work().Providers().List(ctx, t.person())
 	done()
-	return said(t, all, err, lines.Models)
+	return printLines(t, all, err, lines.Models)
 }
 
 func (t *terminal) testProvider(ctx context.Context, c *cli.Context, h *host.Host, name string) error {
@@ -71,5 +71,5 @@ func (t *terminal) diagnose(ctx context.Context, c *cli.Context, h *host.Host) e
 		Tools: c.Bool("tools"), Schema: c.Bool("schema"), LocalOnly: c.Bool("local-only"),
 	})
 	done()
-	return said(t, d, err, lines.Diagnosis)
+	return printLines(t, d, err, lines.Diagnosis)
 }

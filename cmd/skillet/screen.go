@@ -30,8 +30,8 @@ func printAll(print printer, all []string) {
 	}
 }
 
-// said is [answered] for what people are shown as lines.
-func said[T any](t *terminal, v T, err error, in func(T) []string) error {
+// printLines is [answered] for what people are shown as lines.
+func printLines[T any](t *terminal, v T, err error, in func(T) []string) error {
 	return t.answered(v, err, func() { printAll(t.say, in(v)) })
 }
 

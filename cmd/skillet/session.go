@@ -18,7 +18,7 @@ func (t *terminal) sessionCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return said(t, found[0], nil, lines.Session)
+			return printLines(t, found[0], nil, lines.Session)
 		})),
 		command("close rm", []cli.Flag{ownerFlag()}, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			return t.eachSession(ctx, c, "closed", h.Invoke().CloseSessions)

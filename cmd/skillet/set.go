@@ -115,7 +115,7 @@ func (t *terminal) showImported(in admit.Imported, dry bool) {
 		if !slices.ContainsFunc(in.Change.Packages, func(p admit.Package) bool { return p.Looked }) { // nobody was told before
 			t.tellTrust(in.Change)
 		}
-		t.told(in.Change, in.Result)
+		t.noteInstalled(in.Change, in.Result)
 	case in.Skill != nil:
 		t.note("already installed: %s (sha256:%s)", plain(in.Skill.Ref()), in.Skill.Digest.Short())
 	}

@@ -236,7 +236,7 @@ type failedSource struct {
 	err   *fault.Error
 }
 
-var placeInMessage = lazyregexp.New(`[a-z+-]+://[^/\s]+`)
+var sourceInMessage = lazyregexp.New(`[a-z+-]+://[^/\s]+`)
 
 // take keeps a failure when it is one of a place.
 func (d *failedSources) take(name string, e *fault.Error) bool {
@@ -247,7 +247,7 @@ func (d *failedSources) take(name string, e *fault.Error) bool {
 	if reason == "" {
 		return false
 	}
-	key := placeInMessage().FindString(e.Message) + " " + reason
+	key := sourceInMessage().FindString(e.Message) + " " + reason
 	i := slices.IndexFunc(*d, func(p failedSource) bool { return p.key == key })
 	if i >= 0 {
 		(*d)[i].names = append((*d)[i].names, name)
@@ -315,7 +315,7 @@ func (t *terminal) confirm(what, question string) error {
 	}
 	yes, err := t.ask(question)
 	if err == nil && !yes {
-		return saidNo(what)
+		return declined(what)
 	}
 	return err
 }
@@ -331,7 +331,7 @@ func (t *terminal) confirmDetailed(what, question string, details func()) error 
 		case isYes(word):
 			return nil
 		case word != "d":
-			return saidNo(what)
+			return declined(what)
 		}
 		details()
 	}
@@ -361,8 +361,8 @@ func notPiped(c *cli.Context) error {
 	return fault.Errorf(fault.KindUsage, "--output -: it writes more than one stream of bytes").WithHint("name a file or a directory; ./- is one called -")
 }
 
-// saidNo is the error of a question that was not answered with yes.
-func saidNo(what string) error {
+// declined is the error of a question that was not answered with yes.
+func declined(what string) error {
 	return fault.Errorf(fault.KindDenied, "%s: you did not say yes", what).
 		WithHint("nothing was changed; the same command asks again")
 }

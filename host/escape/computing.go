@@ -378,7 +378,7 @@ func wildPointers(l *lab) {
 }
 
 // failedAll judges that no step of a command succeeded, or that one trapped.
-func (l *lab) failedAll(t told, steps int) {
+func (l *lab) failedAll(t callResult, steps int) {
 	if errors.Is(t.err, sandbox.ErrTrap) {
 		l.stopped("%s", cause(t.err))
 		return

@@ -13,10 +13,10 @@ import (
 
 // walk is what a WASI command did.
 type walk struct {
-	told
+	callResult
 	steps []string
 	codes []uint32 // of the steps
-	loot  string   // what it read
+	read  string   // what it read
 }
 
 // walk runs a command that first reads a granted file, which shows that it can
@@ -34,12 +34,12 @@ func (l *lab) walkIn(e *hostfn.Env, build func(c *command, at func(string) strin
 	c.open(control, -1, at("open/readme"), 0, mayRead).read(control).step("fd_close", fd(control))
 	begun := len(c.steps)
 	build(c, at)
-	k := walk{told: l.run(c.bytes(), e), steps: c.steps[begun:]}
+	k := walk{callResult: l.run(c.bytes(), e), steps: c.steps[begun:]}
 	if n := 4 * len(c.steps); len(k.Output) >= n {
-		k.loot, k.codes = string(k.Output[:len(k.Output)-n]), words(k.Output[len(k.Output)-n:])[begun:]
+		k.read, k.codes = string(k.Output[:len(k.Output)-n]), words(k.Output[len(k.Output)-n:])[begun:]
 	}
-	if k.err == nil && !strings.HasPrefix(k.loot, granted) {
-		l.breach("the guest could not read what it may: %q", k.loot)
+	if k.err == nil && !strings.HasPrefix(k.read, granted) {
+		l.breach("the guest could not read what it may: %q", k.read)
 	}
 	return k
 }

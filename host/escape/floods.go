@@ -24,7 +24,7 @@ func streamAttempts() []attempt {
 		return limits
 	}
 	// ended judges a call that output was to end, and how much came.
-	ended := func(l *lab, t told) {
+	ended := func(l *lab, t callResult) {
 		l.wantLimit(t, sandbox.ErrOutput)
 		if len(t.Output) > most {
 			l.breach("%d bytes came out, at most %d may", len(t.Output), most)
@@ -163,7 +163,7 @@ func (l *lab) clean(e *hostfn.Env, box *inbox) {
 func (l *lab) notified(got []reply, box *inbox) {
 	for _, r := range got {
 		if !r.ok() {
-			l.stopped("notify: %s", r.told())
+			l.stopped("notify: %s", r.message())
 		}
 	}
 	if n := len(box.all); n == 0 || n > hostfn.DefaultNotifications {
@@ -266,7 +266,7 @@ func (l *lab) foreign(e, victim *hostfn.Env) {
 func (l *lab) quotaHolds(got []reply, most int) {
 	for _, r := range got {
 		if !r.ok() {
-			l.stopped("kv_put: %s", r.told())
+			l.stopped("kv_put: %s", r.message())
 		}
 	}
 	entries, err := l.store().List(l.ctx, "kv/")

@@ -81,12 +81,12 @@ func (l *lab) refusedAll(got []reply, all []ask) {
 			l.breach("%s %s succeeded", all[i].fn, brief(all[i].meta))
 			continue
 		}
-		l.stopped("%s: %s", all[i].fn, r.told())
+		l.stopped("%s: %s", all[i].fn, r.message())
 	}
 }
 
-// told is the error as the guest is told it.
-func (r reply) told() string {
+// message is the error that the guest gets.
+func (r reply) message() string {
 	if r.Error.Message == "" || r.Error.Message == string(r.Error.Kind) {
 		return string(r.Error.Kind)
 	}
@@ -123,7 +123,7 @@ func (l *lab) denied(e *hostfn.Env) {
 }
 
 // wantLimit judges that a call was ended by a limit.
-func (l *lab) wantLimit(t told, kind error) bool {
+func (l *lab) wantLimit(t callResult, kind error) bool {
 	if !errors.Is(t.err, kind) {
 		l.breach("%v was to end the call, and %s did", kind, cause(t.err))
 		return false
@@ -139,7 +139,7 @@ func hasLimit(err error, what string) bool {
 }
 
 // wantTrap judges that a call trapped, for a reason with a text in it.
-func (l *lab) wantTrap(t told, reason string) {
+func (l *lab) wantTrap(t callResult, reason string) {
 	var trap *sandbox.TrapError
 	if !errors.As(t.err, &trap) || !strings.Contains(trap.Reason, reason) {
 		l.breach("a trap (%s) was to end the call, and %s did", reason, cause(t.err))

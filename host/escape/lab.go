@@ -180,8 +180,8 @@ func (l *lab) below(e *hostfn.Env, name string) string {
 	return filepath.ToSlash(rel)
 }
 
-// told is what a call came to.
-type told struct {
+// A callResult is the outcome of a call.
+type callResult struct {
 	sandbox.Result
 	err error
 	env *hostfn.Env
@@ -204,19 +204,19 @@ func (l *lab) load(wasm []byte) module {
 }
 
 // run loads a guest and calls its export run, or _start.
-func (l *lab) run(wasm []byte, e *hostfn.Env) told { return l.limited(wasm, e, usual()) }
+func (l *lab) run(wasm []byte, e *hostfn.Env) callResult { return l.limited(wasm, e, usual()) }
 
 // limited is run with other limits.
-func (l *lab) limited(wasm []byte, e *hostfn.Env, limits sandbox.Limits) told {
+func (l *lab) limited(wasm []byte, e *hostfn.Env, limits sandbox.Limits) callResult {
 	m := l.load(wasm)
 	if m == nil {
-		return told{err: errors.New("not loaded"), env: e}
+		return callResult{err: errors.New("not loaded"), env: e}
 	}
 	return l.call(m, e, sandbox.Call{Limits: limits})
 }
 
 // call calls a guest as the runner of a host does.
-func (l *lab) call(m module, e *hostfn.Env, c sandbox.Call) told {
+func (l *lab) call(m module, e *hostfn.Env, c sandbox.Call) callResult {
 	if c.Export == "" {
 		c.Export = "run"
 		if m.Info().ABI == sandbox.ABIWASICommand {
@@ -231,7 +231,7 @@ func (l *lab) call(m module, e *hostfn.Env, c sandbox.Call) told {
 		c.Random = e.Allows(capability.Request{Action: capability.Random})
 	}
 	l.bench.slack.loosen(&c)
-	t := told{env: e}
+	t := callResult{env: e}
 	t.Result, t.err = m.Call(l.ctx, c)
 	l.hear(t)
 	return t
@@ -248,7 +248,7 @@ func (s slack) loosen(c *sandbox.Call) {
 }
 
 // hear keeps everything a guest could have put a secret into.
-func (l *lab) hear(t told) {
+func (l *lab) hear(t callResult) {
 	l.heard = append(l.heard, string(t.Output), string(t.Stderr), t.GuestError)
 	if t.err != nil {
 		l.heard = append(l.heard, t.err.Error())

@@ -135,7 +135,7 @@ const (
 )
 
 // wantDenied judges that a refusal ended a call, and was recorded.
-func (l *lab) wantDenied(t told) {
+func (l *lab) wantDenied(t callResult) {
 	if !isDenied(t.err) {
 		l.breach("a refusal was to end the call, and %s did", cause(t.err))
 		return

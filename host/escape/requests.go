@@ -126,7 +126,7 @@ func (l *lab) judgePaths(e *hostfn.Env, all []ask) {
 	got := l.asks(e, all...)
 	for i, r := range got {
 		if !r.ok() {
-			l.stopped("%s: %s", strings.Trim(strings.TrimPrefix(all[i].meta, `{"url":`), `"}`), r.told())
+			l.stopped("%s: %s", strings.Trim(strings.TrimPrefix(all[i].meta, `{"url":`), `"}`), r.message())
 		}
 	}
 	for _, v := range l.site.visits() {
@@ -284,7 +284,7 @@ func (l *lab) swallow(most int64, page http.HandlerFunc) {
 	for _, r := range l.asks(l.envOf(s), get(l.site.url("/x"))) {
 		switch {
 		case !r.ok():
-			l.stopped("http_request: %s", r.told())
+			l.stopped("http_request: %s", r.message())
 		case int64(len(r.body)) > most:
 			l.breach("%d bytes came, at most %d may", len(r.body), most)
 		case strings.Contains(r.meta, `"truncated":true`):

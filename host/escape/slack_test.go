@@ -218,9 +218,9 @@ func TestInspect(t *testing.T) {
 		{"changed: [/more]", func(l *lab) { l.must(l.put("closed/more", "x")) }},
 		{"changed: [/secret]", func(l *lab) { l.must(os.Remove(l.path("closed/secret"))) }},
 		{"the secret came out", func(l *lab) {
-			l.hear(told{Result: sandbox.Result{Stderr: []byte("x" + l.bench.secret)}})
+			l.hear(callResult{Result: sandbox.Result{Stderr: []byte("x" + l.bench.secret)}})
 		}},
-		{"the secret came out", func(l *lab) { l.hear(told{err: fmt.Errorf("read %s", l.bench.secret)}) }},
+		{"the secret came out", func(l *lab) { l.hear(callResult{err: fmt.Errorf("read %s", l.bench.secret)}) }},
 		{"was asked: GET /x", func(l *lab) {
 			e := l.envWithSites()
 			l.asks(e, get(l.other.url("/x")))

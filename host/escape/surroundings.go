@@ -31,7 +31,7 @@ func (v vault) Has(_ context.Context, name string) (bool, error) {
 
 // probe runs a command that calls one WASI function after the other and puts
 // out memory from atLoot on.
-func (l *lab) probe(e *hostfn.Env, n int32, code func(c *command) []byte) (told, []byte) {
+func (l *lab) probe(e *hostfn.Env, n int32, code func(c *command) []byte) (callResult, []byte) {
 	c := newCommand()
 	iov := c.keep(vector(atLoot, n))
 	c.then(code(c), c.do("fd_write", num(1), num(iov), num(1), num(atSpare)), w.Drop())
@@ -188,7 +188,7 @@ func secretAttempts() []attempt {
 }
 
 // unseen judges that a call put nothing out.
-func (l *lab) unseen(t told, what string) {
+func (l *lab) unseen(t callResult, what string) {
 	if t.err != nil || len(t.Output) > 0 {
 		l.breach("%s told %q, ended by %s", what, t.Output, cause(t.err))
 	}
@@ -267,7 +267,7 @@ func (l *lab) leftover(p *program, leave, find []byte) {
 }
 
 // fresh judges that a guest found nothing.
-func (l *lab) fresh(t told) {
+func (l *lab) fresh(t callResult) {
 	var guest *sandbox.GuestError
 	switch {
 	case errors.As(t.err, &guest):
@@ -287,10 +287,10 @@ func (p *program) finish(code []byte) *program {
 
 // twice calls leave and then find, each with its own environment, or both at
 // once when the slack says so.
-func (l *lab) twice(wasm []byte, first, second *hostfn.Env) told {
+func (l *lab) twice(wasm []byte, first, second *hostfn.Env) callResult {
 	m := l.load(wasm)
 	if m == nil {
-		return told{err: errors.New("not loaded")}
+		return callResult{err: errors.New("not loaded")}
 	}
 	if l.bench.slack.together {
 		return l.call(m, second, sandbox.Call{Export: "both", Limits: usual()})

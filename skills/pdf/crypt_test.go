@@ -72,7 +72,7 @@ func checkOpens(t *testing.T, name string, data []byte, password string) {
 func TestPrepared(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{"pass": "pass", "u\u0308ber": "über", "o\ufb03ce\u00ad": "office", "a\u00a0b": "a b", "\u2168": "IX"} {
-		if got := prepared(in); got != want {
+		if got := saslPrepared(in); got != want {
 			t.Errorf("prepared(%q) = %q, want %q", in, got, want)
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// place says where an object is: at an offset in the file, or in an object
+// xrefEntry says where an object is: at an offset in the file, or in an object
 // stream. The zero value stands for an object that was deleted.
-type place struct {
+type xrefEntry struct {
 	offset int
 	stream int // number of the object stream, 0 for none
 }
@@ -34,7 +34,7 @@ const (
 type objects struct {
 	data     []byte
 	password string
-	places   map[int]place
+	xref     map[int]xrefEntry
 	trailer  dict
 	ring     *keyring // nil for a file that is not encrypted
 	filters  *filters
@@ -52,7 +52,7 @@ type objects struct {
 func newObjects(data []byte, password string, f *filters) *objects {
 	return &objects{
 		data: data, password: password, filters: f, work: f.work,
-		places: map[int]place{}, parsed: map[int]object{}, streams: map[int]*objectStream{},
+		xref: map[int]xrefEntry{}, parsed: map[int]object{}, streams: map[int]*objectStream{},
 	}
 }
 
@@ -67,7 +67,7 @@ type objectStream struct {
 func (l *objects) damaged() bool { return l.broken && !l.found }
 
 // numbers returns the numbers of all objects in ascending order.
-func (l *objects) numbers() []int { return slices.Sorted(maps.Keys(l.places)) }
+func (l *objects) numbers() []int { return slices.Sorted(maps.Keys(l.xref)) }
 
 // forget drops what was parsed, as it was read without its key.
 func (l *objects) forget() {
@@ -81,8 +81,8 @@ func (l *objects) object(number int) object {
 	if o, ok := l.parsed[number]; ok {
 		return o
 	}
-	p := l.places[number]
-	if p == (place{}) || l.pending >= maxPending || l.work.left <= 0 {
+	p := l.xref[number]
+	if p == (xrefEntry{}) || l.pending >= maxPending || l.work.left <= 0 {
 		return nil
 	}
 	if l.size > maxParsed {
@@ -100,7 +100,7 @@ func (l *objects) object(number int) object {
 }
 
 // parse returns an object and the number of bytes it was parsed from.
-func (l *objects) parse(number int, p place) (object, int, error) {
+func (l *objects) parse(number int, p xrefEntry) (object, int, error) {
 	if p.stream == 0 {
 		o, end, err := l.parseAt(p.offset, number)
 		return o, max(0, end-p.offset), err
@@ -117,7 +117,7 @@ func (l *objects) parse(number int, p place) (object, int, error) {
 
 // raw returns the bytes of an object in an object stream, nil for others.
 func (l *objects) raw(number int) []byte {
-	p := l.places[number]
+	p := l.xref[number]
 	if p.stream == 0 {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (l *objects) objectStream(number int) *objectStream {
 	s := &objectStream{}
 	l.streams[number] = s
 	source, ok := l.object(number).(*stream)
-	if !ok || l.places[number].stream != 0 {
+	if !ok || l.xref[number].stream != 0 {
 		return s
 	}
 	s.content = l.decode(source)

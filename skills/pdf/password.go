@@ -110,8 +110,8 @@ func (h *handler) key(password string) []byte {
 	if h.revision < 5 {
 		return h.oldKeyOf(password)
 	}
-	for _, p := range slices.Compact([]string{prepared(password), password}) {
-		if key := h.newKey([]byte(p[:min(len(p), mostPassword)])); key != nil {
+	for _, p := range slices.Compact([]string{saslPrepared(password), password}) {
+		if key := h.newKey([]byte(p[:min(len(p), maxPassword)])); key != nil {
 			return key
 		}
 	}
@@ -158,12 +158,12 @@ func documentText(password string) []byte {
 	return b
 }
 
-// mostPassword is how many bytes of a password count from revision 5 on.
-const mostPassword = 127
+// maxPassword is how many bytes of a password count from revision 5 on.
+const maxPassword = 127
 
-// prepared normalizes a password as SASLprep (RFC 4013) does. Not every program
+// saslPrepared normalizes a password as SASLprep (RFC 4013) does. Not every program
 // that writes files does so.
-func prepared(password string) string {
+func saslPrepared(password string) string {
 	kept := strings.Map(func(r rune) rune {
 		switch {
 		case r == 0xad || r == 0x34f || r == 0x1806 || r == 0x2060 || r == 0xfeff,
@@ -175,22 +175,22 @@ func prepared(password string) string {
 	return norm.NFKC.String(kept)
 }
 
-// filler fills passwords up to 32 bytes (algorithm 2).
-const filler = "\x28\xbf\x4e\x5e\x4e\x75\x8a\x41\x64\x00\x4e\x56\xff\xfa\x01\x08" +
+// passwordPadding fills passwords up to 32 bytes (algorithm 2).
+const passwordPadding = "\x28\xbf\x4e\x5e\x4e\x75\x8a\x41\x64\x00\x4e\x56\xff\xfa\x01\x08" +
 	"\x2e\x2e\x00\xb6\xd0\x68\x3e\x80\x2f\x0c\xa9\xfe\x64\x53\x69\x7a"
 
-func filled(password []byte) []byte {
-	return append(bytes.Clone(password), filler...)[:len(filler)]
+func padded(password []byte) []byte {
+	return append(bytes.Clone(password), passwordPadding...)[:len(passwordPadding)]
 }
 
 // oldKey returns the key of n bytes of a file up to revision 4, nil when the
 // password does not open it: as the user's, or as the owner's, by which O gives
 // the user's (algorithm 7).
 func (h *handler) oldKey(password []byte, n int) []byte {
-	if key := h.userKeyOf(filled(password), n); key != nil {
+	if key := h.userKeyOf(padded(password), n); key != nil {
 		return key
 	}
-	sum := md5.Sum(filled(password))
+	sum := md5.Sum(padded(password))
 	key := h.stretched(sum[:], len(sum))[:n]
 	return h.userKeyOf(h.rounds(key, h.owner, true), n)
 }
@@ -206,7 +206,7 @@ func (h *handler) userKeyOf(password []byte, n int) []byte {
 	}
 	sum := md5.Sum(seed)
 	key := h.stretched(sum[:], n)[:n]
-	want, size := []byte(filler), oldVerifier
+	want, size := []byte(passwordPadding), oldVerifier
 	if h.revision >= 3 {
 		sum = md5.Sum(append(want, h.id...))
 		want, size = sum[:], len(sum)

@@ -18,8 +18,8 @@ func (l *objects) findAll() error {
 		if i < 0 {
 			break
 		}
-		if number, offset, ok := frame(l.data[:at+i]); ok && len(l.places) <= maxObjects {
-			l.places[number] = place{offset: offset}
+		if number, offset, ok := frame(l.data[:at+i]); ok && len(l.xref) <= maxObjects {
+			l.xref[number] = xrefEntry{offset: offset}
 		}
 		at += i + len("obj")
 	}
@@ -65,7 +65,7 @@ func lastNumber(data []byte) (rest, digits []byte) {
 // head returns the beginning of an object in the file, which says what it is.
 func (l *objects) head(number int) []byte {
 	const window = 512
-	at := l.places[number].offset
+	at := l.xref[number].offset
 	head, _, _ := bytes.Cut(l.data[at:min(len(l.data), at+window)], []byte("endobj"))
 	l.work.spend(len(head) / 8)
 	return head
@@ -107,7 +107,7 @@ func (l *objects) lookInside(number int) {
 		return
 	}
 	for _, inside := range slices.Sorted(maps.Keys(l.objectStream(number).spans)) {
-		l.add(inside, place{stream: number})
+		l.add(inside, xrefEntry{stream: number})
 		if bytes.Contains(l.raw(inside), []byte("/Catalog")) && l.trailer["Root"] == nil {
 			l.trailer["Root"] = ref(inside)
 		}

@@ -28,7 +28,7 @@ func (l *objects) readTable() error {
 	}
 	seen := map[int]bool{}
 	for !seen[at] {
-		if at <= 0 || at >= len(l.data) || len(seen) > maxSections || len(l.places) > maxObjects {
+		if at <= 0 || at >= len(l.data) || len(seen) > maxSections || len(l.xref) > maxObjects {
 			return errXref
 		}
 		seen[at] = true
@@ -84,7 +84,7 @@ func (l *objects) section(at int) (dict, error) {
 		}
 	}
 	for _, n := range free {
-		l.add(n, place{})
+		l.add(n, xrefEntry{})
 	}
 	return trailer, nil
 }
@@ -105,7 +105,7 @@ func (l *objects) table(lex *lexer) (free []int, err error) {
 			number = whole(lex.args[n-4].num)
 		}
 		if op[0] == 'n' {
-			l.add(number, place{offset: whole(lex.args[n-2].num)})
+			l.add(number, xrefEntry{offset: whole(lex.args[n-2].num)})
 		} else {
 			free = append(free, number)
 		}
@@ -115,9 +115,9 @@ func (l *objects) table(lex *lexer) (free []int, err error) {
 }
 
 // add keeps where an object is, if no later section did.
-func (l *objects) add(number int, p place) {
-	if _, ok := l.places[number]; !ok {
-		l.places[number] = p
+func (l *objects) add(number int, p xrefEntry) {
+	if _, ok := l.xref[number]; !ok {
+		l.xref[number] = p
 	}
 }
 
@@ -178,7 +178,7 @@ func fieldWidths(a array) (w [3]int, ok bool) {
 func (l *objects) rows(data []byte, widths [3]int, number, count int) (rest []byte, ok bool) {
 	size := widths[0] + widths[1] + widths[2]
 	for ; count > 0; count-- {
-		if len(data) < size || len(l.places) > maxObjects {
+		if len(data) < size || len(l.xref) > maxObjects {
 			return nil, false
 		}
 		kind := 1
@@ -188,11 +188,11 @@ func (l *objects) rows(data []byte, widths [3]int, number, count int) (rest []by
 		second := field(data[widths[0] : widths[0]+widths[1]])
 		switch kind {
 		case 0:
-			l.add(number, place{})
+			l.add(number, xrefEntry{})
 		case 1:
-			l.add(number, place{offset: second})
+			l.add(number, xrefEntry{offset: second})
 		case 2:
-			l.add(number, place{stream: second})
+			l.add(number, xrefEntry{stream: second})
 		}
 		number++
 		data = data[size:]

@@ -72,8 +72,8 @@ func TestXrefStreams(t *testing.T) {
 		t.Fatal("widths without a kind refused")
 	}
 	rest, ok := l.rows([]byte{1, 0, 0, 2, 0, 0, 9}, widths, 5, 2)
-	if !ok || len(rest) != 1 || l.places[5].offset != 256 || l.places[6].offset != 512 || len(l.places) != 2 {
-		t.Errorf("places %v, rest %v", l.places, rest)
+	if !ok || len(rest) != 1 || l.xref[5].offset != 256 || l.xref[6].offset != 512 || len(l.xref) != 2 {
+		t.Errorf("places %v, rest %v", l.xref, rest)
 	}
 	if _, ok := l.rows([]byte{1, 0, 0, 2}, widths, 5, 2); ok {
 		t.Errorf("a table cut short accepted")
@@ -106,7 +106,7 @@ func TestNestedObjectStreams(t *testing.T) {
 	t.Parallel()
 	l := newDocument([]byte("%PDF-1.7"), "", &work{left: maxWork}).objects
 	for n := 1; n < 100_000; n++ {
-		l.add(n, place{stream: n + 1})
+		l.add(n, xrefEntry{stream: n + 1})
 	}
 	if o := l.object(1); o != nil {
 		t.Errorf("got %v, want null", o)

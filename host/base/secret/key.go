@@ -148,7 +148,7 @@ func (k *Key) find() (*age.X25519Identity, Location, error) {
 }
 
 // fromKeyring is the identity in the keyring. A home that was moved, or copied, has it
-// under the path where it was. It fails with ErrNotKept when the keyring never
+// under the path where it was. It fails with ErrNoEntry when the keyring never
 // had one, and with ErrNoKey when it has it no more.
 func (k *Key) fromKeyring() (string, error) {
 	if k.ring == nil || k.unknown.Load() {

@@ -24,7 +24,7 @@ type Dir struct {
 func (f *FS) OpenDir(name string) (*Dir, error) {
 	var out *Dir
 	decided := f.decided()
-	err := f.at("open", name, true, []Op{List}, func(p *place) error {
+	err := f.at("open", name, true, []Op{List}, func(p *location) error {
 		switch {
 		case p.info == nil:
 			return fs.ErrNotExist
@@ -108,7 +108,7 @@ func (d *Dir) Read(max int) (entries []fs.DirEntry, more bool, err error) {
 		d.fs.giveHandle()
 		return nil, false, pathError("open", d.guest, err)
 	}
-	f, err := d.fs.adopt(h, &place{guest: d.guest, real: d.real, info: info}, os.O_RDONLY|Directory, d.decided)
+	f, err := d.fs.adopt(h, &location{guest: d.guest, real: d.real, info: info}, os.O_RDONLY|Directory, d.decided)
 	if err != nil {
 		return nil, false, pathError("open", d.guest, err)
 	}

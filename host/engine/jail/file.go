@@ -24,7 +24,7 @@ type File struct {
 }
 
 // adopt makes a File of an open system file, for which the guard was asked at a time.
-func (f *FS) adopt(h *os.File, p *place, flag int, decided uint64) (*File, error) {
+func (f *FS) adopt(h *os.File, p *location, flag int, decided uint64) (*File, error) {
 	out := &File{fs: f, h: h, guest: p.guest, real: p.real, flag: flag}
 	out.dir = p.info != nil && p.info.IsDir()
 	out.decided.Store(decided)

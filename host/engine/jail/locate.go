@@ -5,7 +5,7 @@ import "io/fs"
 // locate finds the place a path names and asks the guard for each op: before the look-up with the
 // requested path, after it with the path the links led to. follow tells whether a link in the last
 // place is followed.
-func (f *FS) locate(requested string, follow bool, ops ...Op) (*place, error) {
+func (f *FS) locate(requested string, follow bool, ops ...Op) (*location, error) {
 	p, err := Clean(requested)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (f *FS) ask(p string, ops []Op) error {
 }
 
 // admit asks again for where a walk from the path p ended.
-func (f *FS) admit(m *mount, pl *place, p string, ops []Op) error {
+func (f *FS) admit(m *mount, pl *location, p string, ops []Op) error {
 	var ok bool
 	if pl.guest, pl.real, ok = m.outer(pl.rel); !ok {
 		return ErrEscape
@@ -101,7 +101,7 @@ func (f *FS) askReal(guest, real string, ops []Op) error {
 }
 
 // at runs do on the place a path names. It starts again when the tree changed between the look and the act.
-func (f *FS) at(op, requested string, follow bool, ops []Op, do func(*place) error) error {
+func (f *FS) at(op, requested string, follow bool, ops []Op, do func(*location) error) error {
 	err := errChanged
 	for try := 0; err == errChanged && try < maxChange; try++ {
 		err = f.once(requested, follow, ops, do)
@@ -113,7 +113,7 @@ func (f *FS) at(op, requested string, follow bool, ops []Op, do func(*place) err
 }
 
 // once is one attempt of at.
-func (f *FS) once(requested string, follow bool, ops []Op, do func(*place) error) error {
+func (f *FS) once(requested string, follow bool, ops []Op, do func(*location) error) error {
 	p, err := f.locate(requested, follow, ops...)
 	if err != nil {
 		return err

@@ -30,7 +30,7 @@ func (f *FS) OpenFile(name string, flag int, perm fs.FileMode) (*File, error) {
 	var out *File
 	decided := f.decided()
 	follow := flag&NoFollow == 0 && flag&(os.O_CREATE|os.O_EXCL) != os.O_CREATE|os.O_EXCL
-	err := f.at("open", name, follow, openOps(flag), func(p *place) (err error) {
+	err := f.at("open", name, follow, openOps(flag), func(p *location) (err error) {
 		out, err = f.open(p, flag, perm, needsDir(name), decided)
 		return err
 	})
@@ -56,11 +56,11 @@ func openOps(flag int) []Op {
 }
 
 // open opens or creates what is at a place.
-func (f *FS) open(p *place, flag int, perm fs.FileMode, wantDir bool, decided uint64) (*File, error) {
+func (f *FS) open(p *location, flag int, perm fs.FileMode, wantDir bool, decided uint64) (*File, error) {
 	if err := f.takeHandle(); err != nil {
 		return nil, err
 	}
-	h, err := f.openPlace(p, flag, perm, wantDir)
+	h, err := f.openLocation(p, flag, perm, wantDir)
 	if err != nil {
 		f.giveHandle()
 		return nil, err
@@ -68,8 +68,8 @@ func (f *FS) open(p *place, flag int, perm fs.FileMode, wantDir bool, decided ui
 	return f.adopt(h, p, flag, decided)
 }
 
-// openPlace returns the system's file for a place.
-func (f *FS) openPlace(p *place, flag int, perm fs.FileMode, wantDir bool) (*os.File, error) {
+// openLocation returns the system's file for a place.
+func (f *FS) openLocation(p *location, flag int, perm fs.FileMode, wantDir bool) (*os.File, error) {
 	if p.info == nil {
 		return f.create(p, flag, perm, wantDir)
 	}
@@ -135,7 +135,7 @@ func settle(h *os.File, want fs.FileInfo, flag int) error {
 }
 
 // create makes a regular file. It never follows a link that appeared in the meantime.
-func (f *FS) create(p *place, flag int, perm fs.FileMode, wantDir bool) (*os.File, error) {
+func (f *FS) create(p *location, flag int, perm fs.FileMode, wantDir bool) (*os.File, error) {
 	if flag&os.O_CREATE == 0 {
 		return nil, fs.ErrNotExist
 	}
@@ -184,7 +184,7 @@ func (f *FS) ReadFile(name string, max int64) ([]byte, error) {
 // perm is for a file that is created. Nothing is synced to the disk. Where the directory cannot be
 // written but the file can, the file is overwritten in place. Errors are those of OpenFile.
 func (f *FS) WriteFile(name string, data []byte, perm fs.FileMode) error {
-	return f.at("write", name, true, []Op{Write}, func(p *place) error {
+	return f.at("write", name, true, []Op{Write}, func(p *location) error {
 		if p.name == "." || p.info == nil && needsDir(name) {
 			return ErrIsDir
 		}
@@ -212,7 +212,7 @@ func replaceable(info fs.FileInfo) error {
 }
 
 // replace counts and writes data to a place.
-func (f *FS) replace(p *place, data []byte, perm fs.FileMode) error {
+func (f *FS) replace(p *location, data []byte, perm fs.FileMode) error {
 	n := int64(len(data))
 	if n > f.quota.FileBytes {
 		return &QuotaError{What: "file size", Limit: f.quota.FileBytes}
@@ -240,7 +240,7 @@ func (f *FS) replace(p *place, data []byte, perm fs.FileMode) error {
 }
 
 // swap writes data to a new file and renames it to where it belongs.
-func swap(p *place, data []byte, perm fs.FileMode) error {
+func swap(p *location, data []byte, perm fs.FileMode) error {
 	tmp := ".skillet-" + rand.Text()
 	h, err := p.dir.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm.Perm())
 	if err != nil {
@@ -263,7 +263,7 @@ func swap(p *place, data []byte, perm fs.FileMode) error {
 }
 
 // overwrite writes data into the file that is there.
-func overwrite(p *place, data []byte) error {
+func overwrite(p *location, data []byte) error {
 	h, err := p.dir.OpenFile(p.name, os.O_WRONLY|openFlags, 0)
 	if err != nil {
 		return err
@@ -298,7 +298,7 @@ func (f *FS) Lstat(name string) (fs.FileInfo, error) { return f.stat("lstat", na
 
 func (f *FS) stat(op, name string, follow bool) (fs.FileInfo, error) {
 	var out fs.FileInfo
-	err := f.at(op, name, follow, []Op{Stat}, func(p *place) error {
+	err := f.at(op, name, follow, []Op{Stat}, func(p *location) error {
 		if p.info == nil {
 			return fs.ErrNotExist
 		}
@@ -319,7 +319,7 @@ func (n named) Name() string { return n.name }
 // Readlink returns the target of a symbolic link as it is stored.
 func (f *FS) Readlink(name string) (string, error) {
 	var out string
-	err := f.at("readlink", name, false, []Op{Stat}, func(p *place) (err error) {
+	err := f.at("readlink", name, false, []Op{Stat}, func(p *location) (err error) {
 		switch {
 		case p.info == nil:
 			return fs.ErrNotExist
@@ -334,7 +334,7 @@ func (f *FS) Readlink(name string) (string, error) {
 
 // Mkdir makes a directory whose parent exists.
 func (f *FS) Mkdir(name string, perm fs.FileMode) error {
-	return f.at("mkdir", name, false, []Op{Create}, func(p *place) error {
+	return f.at("mkdir", name, false, []Op{Create}, func(p *location) error {
 		if p.info != nil {
 			return fs.ErrExist
 		}
@@ -351,7 +351,7 @@ func (f *FS) Mkdir(name string, perm fs.FileMode) error {
 
 // Remove removes a file, an empty directory, or a link itself. A root cannot be removed.
 func (f *FS) Remove(name string) error {
-	return f.at("remove", name, false, []Op{Remove}, func(p *place) error {
+	return f.at("remove", name, false, []Op{Remove}, func(p *location) error {
 		switch {
 		case p.info == nil:
 			return fs.ErrNotExist
@@ -374,7 +374,7 @@ func (f *FS) Truncate(name string, size int64) error {
 
 // Chtimes sets the times of a regular file or directory. A zero time is left as it is.
 func (f *FS) Chtimes(name string, atime, mtime time.Time) error {
-	return f.at("chtimes", name, true, []Op{Write}, func(p *place) error {
+	return f.at("chtimes", name, true, []Op{Write}, func(p *location) error {
 		if p.info == nil {
 			return fs.ErrNotExist
 		}

@@ -11,7 +11,7 @@ import (
 // guard is asked for the old and the new path of everything below a directory, which counts against the
 // entry quota. Between roots it is ErrCrossRoot.
 func (f *FS) Rename(from, to string) error {
-	return f.at("rename", from, false, []Op{Rename}, func(a *place) error {
+	return f.at("rename", from, false, []Op{Rename}, func(a *location) error {
 		if a.info == nil {
 			return fs.ErrNotExist
 		}
@@ -28,7 +28,7 @@ func (f *FS) Rename(from, to string) error {
 }
 
 // move renames one place to another.
-func (f *FS) move(a, b *place, wantDir bool) error {
+func (f *FS) move(a, b *location, wantDir bool) error {
 	switch {
 	case f.find(a.guest) != f.find(b.guest):
 		return ErrCrossRoot
@@ -48,7 +48,7 @@ func (f *FS) move(a, b *place, wantDir bool) error {
 }
 
 // askTree asks the guard about everything that moves along with a directory.
-func (f *FS) askTree(a, b *place) error {
+func (f *FS) askTree(a, b *location) error {
 	d, err := a.dir.OpenRoot(a.name + "/.")
 	if err != nil {
 		return errChanged

@@ -22,7 +22,7 @@ func cannotSwap(err error) bool { return errors.Is(err, fs.ErrPermission) }
 
 // rename moves a name within one directory; between two it is refused, because there is no call here
 // that takes two open directories.
-func rename(a, b *place) error {
+func rename(a, b *location) error {
 	if x, err := a.dir.Stat("."); err != nil {
 		return err
 	} else if y, err := b.dir.Stat("."); err != nil || !os.SameFile(x, y) {

@@ -31,7 +31,7 @@ func cannotSwap(err error) bool {
 }
 
 // rename moves a name between two open directories, so that neither path is looked up again.
-func rename(a, b *place) error {
+func rename(a, b *location) error {
 	from, err := a.dir.Open(".")
 	if err != nil {
 		return err

@@ -19,8 +19,8 @@ const (
 // errChanged ends a walk that saw the tree change; the walk is tried again.
 var errChanged = errors.New("changed")
 
-// place is where a walk ended: a directory that is held open and one name in it.
-type place struct {
+// location is where a walk ended: a directory that is held open and one name in it.
+type location struct {
 	dir  *os.Root
 	name string      // "." when the walk ended at dir itself
 	info fs.FileInfo // what the name stands for, without following links; nil when there is nothing
@@ -31,7 +31,7 @@ type place struct {
 }
 
 // close lets the directory go.
-func (p *place) close() {
+func (p *location) close() {
 	if p.own {
 		p.dir.Close()
 	}
@@ -48,7 +48,7 @@ type walker struct {
 }
 
 // walk looks rel up below root. follow tells whether a link in the last place is followed.
-func walk(root *os.Root, rel string, follow bool) (*place, error) {
+func walk(root *os.Root, rel string, follow bool) (*location, error) {
 	w := &walker{dirs: []*os.Root{root}, todo: split(rel)}
 	p, err := w.run(follow)
 	keep := len(w.dirs)
@@ -70,7 +70,7 @@ func split(p string) []string {
 }
 
 // run takes names until one is the last.
-func (w *walker) run(follow bool) (*place, error) {
+func (w *walker) run(follow bool) (*location, error) {
 	for len(w.todo) > 0 {
 		if w.steps++; w.steps > maxNames {
 			return nil, ErrLoop
@@ -86,11 +86,11 @@ func (w *walker) run(follow bool) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &place{dir: w.top(), name: ".", info: info, rel: w.rel()}, nil
+	return &location{dir: w.top(), name: ".", info: info, rel: w.rel()}, nil
 }
 
 // step looks at one name. It returns a place when the name is where the walk ends.
-func (w *walker) step(name string, follow bool) (*place, error) {
+func (w *walker) step(name string, follow bool) (*location, error) {
 	if name == ".." {
 		return nil, w.up()
 	}
@@ -98,13 +98,13 @@ func (w *walker) step(name string, follow bool) (*place, error) {
 	info, err := w.top().Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && last:
-		return &place{dir: w.top(), name: name, rel: path.Join(w.rel(), name)}, nil
+		return &location{dir: w.top(), name: name, rel: path.Join(w.rel(), name)}, nil
 	case err != nil:
 		return nil, err
 	case info.Mode().Type() == fs.ModeSymlink && (follow || !last):
 		return nil, w.expand(name)
 	case last:
-		return &place{dir: w.top(), name: name, info: info, rel: path.Join(w.rel(), name)}, nil
+		return &location{dir: w.top(), name: name, info: info, rel: path.Join(w.rel(), name)}, nil
 	case !info.IsDir():
 		return nil, ErrNotDir
 	}

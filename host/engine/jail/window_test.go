@@ -41,9 +41,9 @@ func TestSwapInTheWindow(t *testing.T) {
 	go func() {
 		defer close(done)
 		for _, name := range []string{"fifo", "link", "other", "dir", "none"} {
-			p := &place{dir: root, name: name, info: file, guest: dir + "/file"}
+			p := &location{dir: root, name: name, info: file, guest: dir + "/file"}
 			for _, flag := range []int{os.O_RDONLY, os.O_RDONLY | os.O_TRUNC} {
-				if h, err := f.openPlace(p, flag, 0, false); err == nil {
+				if h, err := f.openLocation(p, flag, 0, false); err == nil {
 					h.Close()
 					t.Errorf("%s was opened for the file that was there", name)
 				}

@@ -129,11 +129,11 @@ func (o Options) orDefault() Options {
 // Journal is an open journal. It is safe for concurrent use. Between calls it holds
 // neither a lock nor an open file, except for up to [Options.Window] after an Append.
 type Journal struct {
-	dir     string
-	options Options
-	turn    chan struct{} // holds one token: the right to commit in this process
-	mine    signature     // the last one made here; for whoever holds the token
-	ready   atomic.Bool   // what [Journal.Ready] found
+	dir           string
+	options       Options
+	turn          chan struct{} // holds one token: the right to commit in this process
+	lastSignature signature     // the last one made here; for whoever holds the token
+	ready         atomic.Bool   // what [Journal.Ready] found
 
 	groups groups
 	queue  *queue

@@ -128,7 +128,7 @@ func (j *Journal) checkSeal(r *checkpoint.Keyring, h head, last Entry) error {
 	case size < h.Notes:
 		return j.sealDamage(statementsName, "it ends after %d bytes, but the head was signed with %d: statements were removed", size, h.Notes)
 	}
-	if h == j.mine.of && slices.Contains(r.Valid(), j.mine.by) {
+	if h == j.lastSignature.of && slices.Contains(r.Valid(), j.lastSignature.by) {
 		return nil
 	}
 	_, err = j.openHead(r, h)
@@ -291,7 +291,7 @@ func (j *Journal) sign(r *checkpoint.Keyring, tail head, done *head, at time.Tim
 	if r == nil {
 		return nil
 	}
-	kept, err := j.keep(r, tail, done.Seq)
+	kept, err := j.writeDueStatements(r, tail, done.Seq)
 	if err != nil {
 		return err
 	}
@@ -303,29 +303,29 @@ func (j *Journal) seal(r *checkpoint.Keyring, kept head, done *head, at time.Tim
 	done.After, done.Notes, done.Time = kept.After, kept.Notes, at.UTC().Format(time.RFC3339Nano)
 	note, err := r.Sign(checkpoint.Checkpoint{Origin: r.Origin(j.options.Log), Seq: done.Seq, Hash: done.Hash, Time: at, After: done.After})
 	done.Signature = checkpoint.Signature(note)
-	j.mine = signature{*done, r.Current()}
+	j.lastSignature = signature{*done, r.Current()}
 	return err
 }
 
-// keep writes the statements that are due before entry next is signed: the
+// writeDueStatements writes the statements that are due before entry next is signed: the
 // first one of all, and from time to time that of the head. It returns tail
 // with the place behind them.
-func (j *Journal) keep(r *checkpoint.Keyring, tail head, next uint64) (head, error) {
+func (j *Journal) writeDueStatements(r *checkpoint.Keyring, tail head, next uint64) (head, error) {
 	switch {
 	case !tail.signed():
 		c := checkpoint.Checkpoint{Seq: tail.Seq, Hash: tail.Hash}
 		if tail.Seq > 0 {
 			c.Adopted = checkpoint.Range{First: 1, Last: tail.Seq}
 		}
-		return j.state(r, tail, c)
+		return j.addStatement(r, tail, c)
 	case tail.Seq/checkpointEvery != next/checkpointEvery:
-		return j.keepHead(r, tail)
+		return j.writeHeadStatement(r, tail)
 	}
 	return tail, nil
 }
 
-// keepHead writes the statement of a head.
-func (j *Journal) keepHead(r *checkpoint.Keyring, h head) (head, error) {
+// writeHeadStatement writes the statement of a head.
+func (j *Journal) writeHeadStatement(r *checkpoint.Keyring, h head) (head, error) {
 	note, err := h.note(r.Origin(j.options.Log))
 	if err != nil {
 		return h, err
@@ -333,8 +333,8 @@ func (j *Journal) keepHead(r *checkpoint.Keyring, h head) (head, error) {
 	return j.writeStatement(h, note)
 }
 
-// state makes a statement of what c says, and writes it behind those of h.
-func (j *Journal) state(r *checkpoint.Keyring, h head, c checkpoint.Checkpoint) (head, error) {
+// addStatement makes a statement of what c says, and writes it behind those of h.
+func (j *Journal) addStatement(r *checkpoint.Keyring, h head, c checkpoint.Checkpoint) (head, error) {
 	c.Origin, c.After, c.Time = r.Origin(j.options.Log), h.After, j.options.Clock()
 	note, err := r.Sign(c)
 	if err != nil {
@@ -371,11 +371,11 @@ func (j *Journal) signAdopted(r *checkpoint.Keyring, h, good head, at time.Time)
 	if r == nil || !h.signed() {
 		return good, nil
 	}
-	kept, err := j.keepHead(r, h)
+	kept, err := j.writeHeadStatement(r, h)
 	if err != nil {
 		return good, err
 	}
-	kept, err = j.state(r, kept, checkpoint.Checkpoint{Seq: good.Seq, Hash: good.Hash, Adopted: checkpoint.Range{First: h.Seq + 1, Last: good.Seq}})
+	kept, err = j.addStatement(r, kept, checkpoint.Checkpoint{Seq: good.Seq, Hash: good.Hash, Adopted: checkpoint.Range{First: h.Seq + 1, Last: good.Seq}})
 	if err != nil {
 		return good, err
 	}
@@ -407,9 +407,9 @@ func (j *Journal) signAgain(r *checkpoint.Keyring, h head, last Entry) error {
 		if by, err = j.openHead(r, h); err != nil || by == r.Current() {
 			return err
 		}
-		kept, err = j.keepHead(r, h)
+		kept, err = j.writeHeadStatement(r, h)
 	} else {
-		kept, err = j.keep(r, h, h.Seq)
+		kept, err = j.writeDueStatements(r, h, h.Seq)
 	}
 	if err == nil {
 		err = j.seal(r, kept, &h, last.Time)
@@ -434,7 +434,7 @@ func (j *Journal) signRepaired(ctx context.Context, rep Repair) error {
 	if h.Seq > 0 {
 		c.Adopted = checkpoint.Range{First: 1, Last: h.Seq}
 	}
-	kept, err := j.state(r, head{}, c)
+	kept, err := j.addStatement(r, head{}, c)
 	if err != nil || h.Seq == 0 {
 		return err
 	}

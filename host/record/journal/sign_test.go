@@ -334,9 +334,9 @@ func TestTornStatements(t *testing.T) {
 // keepHeadOrState writes the statement that a commit would.
 func (j *Journal) keepHeadOrState(r *checkpoint.Keyring, h head) (head, error) {
 	if h.signed() {
-		return j.keepHead(r, h)
+		return j.writeHeadStatement(r, h)
 	}
-	return j.keep(r, h, 1)
+	return j.writeDueStatements(r, h, 1)
 }
 
 func TestRotatedKeys(t *testing.T) {

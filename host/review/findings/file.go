@@ -112,8 +112,8 @@ type passage struct {
 	verbatim bool
 }
 
-// place is where [from, to) of the passage stands in the file.
-func (p passage) place(from, to int) (at, n int) {
+// position is where [from, to) of the passage stands in the file.
+func (p passage) position(from, to int) (at, n int) {
 	if p.verbatim {
 		return p.at + from, to - from
 	}
@@ -163,7 +163,7 @@ func (s *scan) passages(yield func(passage) bool) {
 			}
 		}
 	}
-	for _, p := range s.spoken() {
+	for _, p := range s.decodedTexts() {
 		if !yield(p) {
 			return
 		}

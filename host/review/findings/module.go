@@ -158,10 +158,10 @@ func (s *scan) random(f *file, at int, text []byte) {
 
 // credentialPaths looks for places where credentials are kept.
 func (s *scan) credentialPaths(f *file, at int, text []byte) {
-	keptInWords.Each(text, func(word, end int) {
-		start := end - len(keptIn[word])
+	credentialWords.Each(text, func(word, end int) {
+		start := end - len(credentialPaths[word])
 		if path := pathAround(text, start, end); path != "" && !s.reach.coversPath(path) {
-			s.add("SK204", f, at+start, end-start, fmt.Sprintf("%s is a place where credentials are kept, and not asked for", keptIn[word]))
+			s.add("SK204", f, at+start, end-start, fmt.Sprintf("%s is a place where credentials are kept, and not asked for", credentialPaths[word]))
 		}
 	})
 }

@@ -106,9 +106,9 @@ type phrasebook struct {
 	patterns []*regexp.Regexp
 }
 
-// book is the phrases, folded like the texts they are looked for in, and made
+// phraseTable is the phrases, folded like the texts they are looked for in, and made
 // ready at their first use.
-var book = sync.OnceValue(func() *phrasebook {
+var phraseTable = sync.OnceValue(func() *phrasebook {
 	b := &phrasebook{}
 	var anchors []string
 	for i, p := range phrases {
@@ -138,7 +138,7 @@ const (
 
 // phrases looks for instructions to a model.
 func (s *scan) phrases() {
-	r := rhetoric{scan: s, said: map[string]bool{}}
+	r := rhetoric{scan: s, seen: map[string]bool{}}
 	described := s.descriptions()
 	for _, p := range described {
 		r.look(p, true)
@@ -164,7 +164,7 @@ func (s *scan) phrases() {
 type rhetoric struct {
 	*scan
 	anchors int             // looked at so far
-	said    map[string]bool // rule and phrase, of those found in the manifest
+	seen    map[string]bool // rule and phrase, of those found in the manifest
 }
 
 // look searches a passage, piece by piece. In a description, phrases that push
@@ -180,7 +180,7 @@ func (r *rhetoric) look(p passage, description bool) {
 }
 
 func (r *rhetoric) piece(p passage, from int, f letters.Folded, description bool) {
-	b := book()
+	b := phraseTable()
 	ends := make([]int, len(phrases)) // how far a phrase was looked for
 	b.words.Each(f.Text, func(word, end int) {
 		for _, i := range b.users[word] {
@@ -217,12 +217,12 @@ func (r *rhetoric) tell(p passage, i int, text string, from, to int) {
 	}
 	key := rule + " " + strings.TrimSpace(text)
 	if p.file.role == roleManifest {
-		if r.said[key] && !p.verbatim {
+		if r.seen[key] && !p.verbatim {
 			return
 		}
-		r.said[key] = true
+		r.seen[key] = true
 	}
-	at, n := p.place(from, to)
+	at, n := p.position(from, to)
 	r.add(rule, p.file, at, n, "it says "+phrases[i].says)
 }
 

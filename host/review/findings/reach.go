@@ -185,7 +185,7 @@ func (r reach) literal(in *reading, t script.Token) {
 	if len(found) == 0 && isHostName(t.Text) && !(address{host: host(t.Text)}).isName() && !r.coversURL("https://"+t.Text) && !r.coversURL("http://"+t.Text) {
 		in.add("SK201", in.file, at, n, fmt.Sprintf("the host %s is not asked for", t.Text))
 	}
-	r.place(in, t)
+	r.checkPath(in, t)
 }
 
 // address looks at an address somewhere in a file. It reports whether it is one that
@@ -226,8 +226,8 @@ func host(text string) string {
 // directories, and not those of URLs.
 var rootPath = lazyregexp.New(`^(?:/(?:etc|home|root|usr|var|tmp|proc|sys|dev|opt|mnt|srv|Users|private|Volumes|run|boot|lib|bin|sbin)(?:/[^\s"'<>|]*)?|~/[^\s"'<>|]+|[A-Za-z]:\\[^\s"'<>|]+)$`)
 
-// place looks at a literal that is a path.
-func (r reach) place(in *reading, t script.Token) {
+// checkPath looks at a literal that is a path.
+func (r reach) checkPath(in *reading, t script.Token) {
 	at, n := t.Start, t.End-t.Start
 	if secret := credentials(t.Text); secret != "" {
 		if !r.coversPath(t.Text) {
@@ -240,22 +240,22 @@ func (r reach) place(in *reading, t script.Token) {
 	}
 }
 
-// keptIn are parts of the paths of files with credentials, in lower case.
-var keptIn = []string{
+// credentialPaths are parts of the paths of files with credentials, in lower case.
+var credentialPaths = []string{
 	".ssh/", "id_rsa", "id_ed25519", ".aws/credentials", ".netrc", ".npmrc", ".pypirc", ".docker/config.json", ".kube/config",
 	".git-credentials", ".gnupg/", "/etc/shadow", "/etc/sudoers", "/proc/self/environ", "/proc/1/environ", ".config/gcloud", ".azure/accesstokens",
 	".config/gh/hosts.yml", "library/keychains", "default/login data", "wallet.dat", ".bash_history", ".zsh_history", ".skillet/",
 	"/var/run/secrets/kubernetes.io", "application_default_credentials.json",
 }
 
-var keptInWords = words.New(keptIn)
+var credentialWords = words.New(credentialPaths)
 
 // credentials returns the part of a path that says that credentials are kept
 // there; empty for none.
 func credentials(path string) string {
 	found := ""
 	if len(path) < 300 {
-		keptInWords.Each([]byte(path), func(word, _ int) { found = keptIn[word] })
+		credentialWords.Each([]byte(path), func(word, _ int) { found = credentialPaths[word] })
 	}
 	return found
 }

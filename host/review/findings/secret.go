@@ -48,7 +48,7 @@ func (s *scan) secretsIn(m *secrets.Matcher, p passage) {
 		if x.Generic {
 			rule = "SK102"
 		}
-		at, _ := p.place(x.Start, x.End)
+		at, _ := p.position(x.Start, x.End)
 		s.keep(rule, p.file, at, fmt.Sprintf("%s (%s)", sentence(x.Description), x.Rule), mask(p.text[x.Start:x.End]))
 	}
 }

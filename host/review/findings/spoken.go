@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// spoken are the texts of the manifest as a program gets them, when they do not
+// decodedTexts are the texts of the manifest as a program gets them, when they do not
 // stand there like that: with escapes read, and lines put together.
-func (s *scan) spoken() []passage {
+func (s *scan) decodedTexts() []passage {
 	f := s.manifestFile()
 	if f.role != roleManifest || len(f.data) == 0 {
 		return nil
@@ -80,7 +80,7 @@ func jsonStrings(doc []byte) iter.Seq[part] {
 func (s *scan) descriptions() []passage {
 	f := s.manifestFile()
 	if f.role == roleManifest {
-		return slices.Concat([]passage{f.whole()}, s.spoken())
+		return slices.Concat([]passage{f.whole()}, s.decodedTexts())
 	}
 	front := frontMatter(f.data)
 	return []passage{{file: f, text: front, n: len(front), verbatim: true}}

@@ -53,7 +53,7 @@ func (s *scan) unseen() {
 		}
 		s.lookalikes(f)
 	}
-	for _, p := range s.spoken() {
+	for _, p := range s.decodedTexts() {
 		for _, r := range letters.Runs(p.text, most) {
 			s.run(p, r)
 		}
@@ -86,7 +86,7 @@ func (s *scan) unseenRun(rule string, p passage, r letters.Run, what string) {
 	if r.Text != "" {
 		message += fmt.Sprintf("; they say %q", r.Text)
 	}
-	at, n := p.place(r.Start, r.End)
+	at, n := p.position(r.Start, r.End)
 	s.add(rule, p.file, at, n, message)
 }
 
@@ -116,6 +116,6 @@ func (s *scan) disguised(p passage, w letters.Word) {
 	if w.Whole {
 		return
 	}
-	at, n := p.place(w.Start, w.End)
+	at, n := p.position(w.Start, w.End)
 	s.add("SK405", p.file, at, n, fmt.Sprintf("the word reads as %q, and is not", w.Plain))
 }

@@ -185,7 +185,7 @@ func ofKind(kind string) string {
 // the host's.
 func kinds(e *fault.Error) []string {
 	var all []string
-	if kind, _ := said(e); kind != "" {
+	if kind, _ := guestError(e); kind != "" {
 		all = append(all, kind)
 	}
 	if errors.Is(e, manifests.ErrInput) {
@@ -202,14 +202,14 @@ func failed(e *fault.Error) string { return kinds(e)[0] + ": " + clip(message(e)
 
 // message is what the skill said of its error, or else the host.
 func message(e *fault.Error) string {
-	if _, text := said(e); text != "" {
+	if _, text := guestError(e); text != "" {
 		return text
 	}
 	return e.Message
 }
 
-// said is what the skill itself said of its failure; empty when it said nothing.
-func said(e *fault.Error) (kind, text string) {
+// guestError is what the skill itself said of its failure; empty when it said nothing.
+func guestError(e *fault.Error) (kind, text string) {
 	var guest *sandbox.GuestError
 	var refused *runner.Said
 	switch {

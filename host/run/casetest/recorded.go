@@ -72,7 +72,7 @@ func (m *maker) event(e recording.Event, read func(path string) ([]byte, error))
 		return m.call(*e.Call)
 	case e.Clock != nil && e.Clock.ID == "realtime" && m.c.Clock.IsZero():
 		m.c.Clock = time.Unix(0, e.Clock.Now).UTC().Add(-time.Millisecond) // it moves before it is read
-	case e.File != nil && e.File.Op == "open" && e.File.Told.Errno == "" && !e.File.Told.Directory:
+	case e.File != nil && e.File.Op == "open" && e.File.Result.Errno == "" && !e.File.Result.Directory:
 		return m.file(e.File.Path, read)
 	}
 	return nil

@@ -102,7 +102,7 @@ func (e *Env) decideAt(r capability.Request, grant string, bytes int64, at netip
 
 // remembered returns the grant by which the same request was allowed before, as long as what decides is the same.
 // How many bytes are written may matter to a policy, so such requests are not kept.
-func (e *Env) remembered(now *Standing, r capability.Request, bytes int64) (capability.Capability, bool) {
+func (e *Env) remembered(now *Authority, r capability.Request, bytes int64) (capability.Capability, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.decided != now {
@@ -113,7 +113,7 @@ func (e *Env) remembered(now *Standing, r capability.Request, bytes int64) (capa
 }
 
 // remember keeps a decision that was made by now. Those made by anything else are dropped.
-func (e *Env) remember(now *Standing, r capability.Request, by capability.Capability, bytes int64) {
+func (e *Env) remember(now *Authority, r capability.Request, by capability.Capability, bytes int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.decided != now {

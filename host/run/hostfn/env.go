@@ -48,7 +48,7 @@ type Settings struct {
 	// Present says what decides at the moment, in the place of Granted and Policies, which say what did when
 	// the call began; nil when that holds to the end of the call. It is asked at each host call, so it must be quick,
 	// and return the same pointer as long as nothing changed. It is called from several goroutines.
-	Present func() *Standing
+	Present func() *Authority
 	// Approved is what a person approved for this very call: policies that ask about it do not stand in its
 	// way. It grants nothing.
 	Approved capability.Set
@@ -109,8 +109,8 @@ type Settings struct {
 	Stage *Stage
 }
 
-// Standing is what decides about a call at one moment. It is not changed.
-type Standing struct {
+// Authority is what decides about a call at one moment. It is not changed.
+type Authority struct {
 	Granted  capability.Set
 	Policies *policies.Set
 	// Ended says why nothing is allowed any more, whatever was granted; empty when that is not so.
@@ -133,7 +133,7 @@ const (
 // the sandbox as sandbox.Call.Env, and Close it after the call. It is safe for concurrent use.
 type Env struct {
 	s     Settings
-	began *Standing
+	began *Authority
 
 	redact redactor
 	web    web
@@ -148,7 +148,7 @@ type Env struct {
 	used     map[capability.Request]int // index in uses; this and other maps are made when they are needed
 	rest     []Use                      // by grant, when uses is full
 	allowed  map[capability.Request]capability.Capability
-	decided  *Standing // by which what is in allowed is
+	decided  *Authority // by which what is in allowed is
 	logs     []task.LogLine
 	logBytes int64
 	notified int
@@ -175,7 +175,7 @@ func NewEnv(s Settings) *Env {
 		s.Skills, s.Models = nil, nil
 	}
 	e := &Env{s: s, roots: s.roots(), guard: pathGuard{own: s.Own, other: otherNames{home: s.Home}}}
-	e.began, e.web.settings = &Standing{Granted: s.Granted, Policies: s.Policies}, &e.s
+	e.began, e.web.settings = &Authority{Granted: s.Granted, Policies: s.Policies}, &e.s
 	return e
 }
 
@@ -187,7 +187,7 @@ func fill[T int | int64 | time.Duration](v *T, fallback T) {
 }
 
 // present is what decides now.
-func (e *Env) present() *Standing {
+func (e *Env) present() *Authority {
 	if e.s.Present == nil {
 		return e.began
 	}

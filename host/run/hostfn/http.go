@@ -25,8 +25,8 @@ type httpAsk struct {
 	MaxBytes  int64               `json:"max_bytes,omitempty"`
 }
 
-// httpTold is its answer.
-type httpTold struct {
+// httpResponse is its answer.
+type httpResponse struct {
 	Status    int         `json:"status"`
 	Headers   http.Header `json:"headers"`
 	URL       string      `json:"url"`
@@ -55,17 +55,17 @@ func httpRequest(ctx context.Context, e *Env, meta, body []byte) (any, []byte, e
 	if err != nil {
 		return nil, nil, err
 	}
-	return in.told(), in.body, nil
+	return in.response(), in.body, nil
 }
 
-// told is what http_request answers beside the body.
-func (in *incoming) told() httpTold {
-	return httpTold{Status: in.status, Headers: in.header, URL: in.url, Truncated: in.truncated}
+// response is what http_request answers beside the body.
+func (in *incoming) response() httpResponse {
+	return httpResponse{Status: in.status, Headers: in.header, URL: in.url, Truncated: in.truncated}
 }
 
 // answer is the whole of it.
 func (in *incoming) answer() Answer {
-	meta, err := json.Marshal(in.told())
+	meta, err := json.Marshal(in.response())
 	if err != nil { // texts, numbers and a truth value cannot fail to marshal
 		return Refused(KindIO, err.Error())
 	}
@@ -74,7 +74,7 @@ func (in *incoming) answer() Answer {
 
 // received reads the answer of a tape.
 func received(a Answer) (*incoming, error) {
-	var told httpTold
+	var told httpResponse
 	if err := json.Unmarshal(a.Meta, &told); err != nil {
 		return nil, failf(KindIO, "the answer in place of the host's is not one of http_request").because(err)
 	}

@@ -14,12 +14,12 @@ import (
 	"github.com/skillet-run/skillet/policies"
 )
 
-// ErrNoAside means that nothing of that schema version was put aside.
-var ErrNoAside = errors.New("nothing of that schema version was put aside")
+// ErrNoFormerState means that nothing of that schema version was put aside.
+var ErrNoFormerState = errors.New("nothing of that schema version was put aside")
 
-// An aside is a generation of a skill's state that does not count now, and can count again: what was there
+// A formerState is a generation of a skill's state that does not count now, and can count again: what was there
 // before a migration, or before the state was taken back to that.
-type aside struct {
+type formerState struct {
 	Schema     int    `json:"schema"`
 	Generation string `json:"generation,omitempty"`
 	Bytes      int64  `json:"bytes"`
@@ -28,8 +28,8 @@ type aside struct {
 	Unlike string `json:"unlike,omitempty"`
 }
 
-// maxAside is how many generations are kept: each may be as large as the quota.
-const maxAside = 3
+// maxFormer is how many generations are kept: each may be as large as the quota.
+const maxFormer = 3
 
 // valuesOf is what the keys of the values of a generation begin with.
 func (s *state) valuesOf(generation string) string {
@@ -37,12 +37,12 @@ func (s *state) valuesOf(generation string) string {
 	return other.values()
 }
 
-// putAside returns what is aside once the generation that counts made room for one of schema version next:
+// keepFormer returns what is aside once the generation that counts made room for one of schema version next:
 // one generation of each schema version, the latest. unlike is the digest of what takes the place.
-func (a account) putAside(next int, unlike string) []aside {
-	kept := []aside{{a.Schema, a.Generation, a.Bytes, unlike}}
-	for _, o := range a.Aside {
-		if o.Schema != a.Schema && o.Schema != next && len(kept) < maxAside {
+func (a account) keepFormer(next int, unlike string) []formerState {
+	kept := []formerState{{a.Schema, a.Generation, a.Bytes, unlike}}
+	for _, o := range a.Former {
+		if o.Schema != a.Schema && o.Schema != next && len(kept) < maxFormer {
 			kept = append(kept, o)
 		}
 	}
@@ -50,12 +50,12 @@ func (a account) putAside(next int, unlike string) []aside {
 }
 
 // of returns the generation of a schema version that was put aside.
-func (a account) of(schema int) (aside, bool) {
-	i := slices.IndexFunc(a.Aside, func(o aside) bool { return o.Schema == schema })
+func (a account) of(schema int) (formerState, bool) {
+	i := slices.IndexFunc(a.Former, func(o formerState) bool { return o.Schema == schema })
 	if i < 0 {
-		return aside{}, false
+		return formerState{}, false
 	}
-	return a.Aside[i], true
+	return a.Former[i], true
 }
 
 // counts reports whether a key is of a generation that counts, or may count again.
@@ -63,7 +63,7 @@ func (s *state) counts(a account, key string) bool {
 	if strings.HasPrefix(key, s.valuesOf(a.Generation)) {
 		return true
 	}
-	return slices.ContainsFunc(a.Aside, func(o aside) bool { return strings.HasPrefix(key, s.valuesOf(o.Generation)) })
+	return slices.ContainsFunc(a.Former, func(o formerState) bool { return strings.HasPrefix(key, s.valuesOf(o.Generation)) })
 }
 
 // digest is that of the values of a generation.
@@ -83,19 +83,19 @@ func (s *state) digest(ctx context.Context, generation string) (string, error) {
 
 // swap makes a generation that was put aside the one that counts, by one write; the one that counted until
 // then is put aside.
-func (s *state) swap(ctx context.Context, a account, revision uint64, to aside) error {
+func (s *state) swap(ctx context.Context, a account, revision uint64, to formerState) error {
 	unlike, err := s.digest(ctx, to.Generation)
 	if err != nil {
 		return err
 	}
-	next := account{Schema: to.Schema, Generation: to.Generation, Bytes: to.Bytes, Aside: a.putAside(to.Schema, unlike)}
+	next := account{Schema: to.Schema, Generation: to.Generation, Bytes: to.Bytes, Former: a.keepFormer(to.Schema, unlike)}
 	_, err = s.write(ctx, next, revision)
 	return err
 }
 
-// AsideSchemas returns the schema versions to which a skill's state can be taken back: those of the
+// FormerSchemas returns the schema versions to which a skill's state can be taken back: those of the
 // generations that migrations put aside.
-func AsideSchemas(ctx context.Context, kv store.KV, p policies.Principal) ([]int, error) {
+func FormerSchemas(ctx context.Context, kv store.KV, p policies.Principal) ([]int, error) {
 	s := &state{kv: kv, scope: scope(p)}
 	if s.scope == "" {
 		return nil, nil
@@ -105,7 +105,7 @@ func AsideSchemas(ctx context.Context, kv store.KV, p policies.Principal) ([]int
 		return nil, err
 	}
 	var all []int
-	for _, o := range a.Aside {
+	for _, o := range a.Former {
 		all = append(all, o.Schema)
 	}
 	return all, nil
@@ -113,7 +113,7 @@ func AsideSchemas(ctx context.Context, kv store.KV, p policies.Principal) ([]int
 
 // TakeBackState makes what a skill kept when its state had that schema version its state again. What it keeps
 // now is put aside. It is one write: all of it, or nothing. It does nothing when that is the version of the
-// state. Errors: [ErrNoAside], [ErrMoving] while somebody migrates, and those of the store.
+// state. Errors: [ErrNoFormerState], [ErrMoving] while somebody migrates, and those of the store.
 func TakeBackState(ctx context.Context, kv store.KV, p policies.Principal, schema int) error {
 	s := &state{kv: kv, scope: scope(p)}
 	if s.scope == "" {
@@ -129,7 +129,7 @@ func TakeBackState(ctx context.Context, kv store.KV, p policies.Principal, schem
 		}
 		to, ok := a.of(schema)
 		if !ok {
-			return fmt.Errorf("take the state back to schema version %d: %w", schema, ErrNoAside)
+			return fmt.Errorf("take the state back to schema version %d: %w", schema, ErrNoFormerState)
 		}
 		return s.swap(ctx, a, revision, to)
 	})

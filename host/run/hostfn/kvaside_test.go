@@ -26,7 +26,7 @@ func TestStateIsTakenBack(t *testing.T) {
 	if got := contents(t, s, 2); got["b"] != "ONE" {
 		t.Fatalf("got %v", got)
 	}
-	all, err := AsideSchemas(t.Context(), s.KV, s.Principal)
+	all, err := FormerSchemas(t.Context(), s.KV, s.Principal)
 	must(t, err)
 	if !reflect.DeepEqual(all, []int{1}) {
 		t.Errorf("aside: %v", all)
@@ -36,7 +36,7 @@ func TestStateIsTakenBack(t *testing.T) {
 	if got := contents(t, s, 1); !reflect.DeepEqual(got, map[string]string{"a": "one"}) {
 		t.Errorf("taken back: %v", got)
 	}
-	if err := TakeBackState(t.Context(), s.KV, s.Principal, 7); !errors.Is(err, ErrNoAside) {
+	if err := TakeBackState(t.Context(), s.KV, s.Principal, 7); !errors.Is(err, ErrNoFormerState) {
 		t.Errorf("to a version that never was: %v", err)
 	}
 	must(t, DeleteState(t.Context(), s.KV, s.Principal))
@@ -86,15 +86,15 @@ func TestAsideIsBounded(t *testing.T) {
 		m.Keep = true
 		must(t, m.Run(t.Context(), s.KV))
 	}
-	all, err := AsideSchemas(t.Context(), s.KV, s.Principal)
+	all, err := FormerSchemas(t.Context(), s.KV, s.Principal)
 	must(t, err)
 	if !reflect.DeepEqual(all, []int{7, 6, 5}) {
 		t.Errorf("aside: %v", all)
 	}
-	if n := len(keys(t, s.KV)); n != 1+1+maxAside {
+	if n := len(keys(t, s.KV)); n != 1+1+maxFormer {
 		t.Errorf("in the store: %v", keys(t, s.KV))
 	}
-	if err := TakeBackState(t.Context(), s.KV, s.Principal, 2); !errors.Is(err, ErrNoAside) {
+	if err := TakeBackState(t.Context(), s.KV, s.Principal, 2); !errors.Is(err, ErrNoFormerState) {
 		t.Errorf("what was dropped is there: %v", err)
 	}
 }

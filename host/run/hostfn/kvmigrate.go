@@ -102,7 +102,7 @@ func (m Migration) move(ctx context.Context, s *state, before account, mark uint
 		return err
 	}
 	if m.Keep {
-		after.Aside = before.putAside(m.To, "")
+		after.Former = before.keepFormer(m.To, "")
 	}
 	if _, err = s.write(ctx, after, mark); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (m Migration) move(ctx context.Context, s *state, before account, mark uint
 
 // unchangedSince returns what was put aside of that schema version, when the state was taken back from it and
 // nothing was written since: nil when there is no such thing.
-func (s *state) unchangedSince(ctx context.Context, a account, schema int) (*aside, error) {
+func (s *state) unchangedSince(ctx context.Context, a account, schema int) (*formerState, error) {
 	o, ok := a.of(schema)
 	if !ok || o.Unlike == "" {
 		return nil, nil

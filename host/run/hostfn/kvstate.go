@@ -157,8 +157,8 @@ type account struct {
 	Schema     int    `json:"schema"`
 	Bytes      int64  `json:"bytes"`
 	Generation string `json:"generation,omitempty"`
-	// Aside are generations that can count again.
-	Aside []aside `json:"aside,omitempty"`
+	// Former are generations that can count again.
+	Former []formerState `json:"aside,omitempty"`
 	// Moving is set while somebody brings the state to another schema version.
 	Moving *moving `json:"moving,omitempty"`
 }

@@ -39,8 +39,8 @@ func NewArchive(dir string, b Bounds) *Archive { return &Archive{dir: dir, bound
 // Keeps reports whether it keeps anything.
 func (s *Archive) Keeps() bool { return s.bounds.Calls > 0 }
 
-// Kept is a recording in an Archive.
-type Kept struct {
+// ArchiveEntry is a recording in an Archive.
+type ArchiveEntry struct {
 	// Path is that of its file, At when it was made, and Bytes how long it is.
 	Path  string
 	At    time.Time
@@ -90,7 +90,7 @@ func (s *Archive) of(skill string) (string, error) {
 
 // List returns what is kept of a skill, the newest first, but for what has become
 // too old.
-func (s *Archive) List(skill string) ([]Kept, error) {
+func (s *Archive) List(skill string) ([]ArchiveEntry, error) {
 	dir, err := s.of(skill)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (s *Archive) List(skill string) ([]Kept, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the recordings of %s: %w", skill, err)
 	}
-	var all []Kept
+	var all []ArchiveEntry
 	for _, e := range entries {
 		if k, ok := keptAs(dir, e); ok && !s.tooOld(k) {
 			all = append(all, k)
@@ -112,20 +112,22 @@ func (s *Archive) List(skill string) ([]Kept, error) {
 	return all, nil
 }
 
-func (s *Archive) tooOld(k Kept) bool { return s.bounds.Age > 0 && time.Since(k.At) > s.bounds.Age }
+func (s *Archive) tooOld(k ArchiveEntry) bool {
+	return s.bounds.Age > 0 && time.Since(k.At) > s.bounds.Age
+}
 
 // keptAs reads the name of a file.
-func keptAs(dir string, e fs.DirEntry) (Kept, bool) {
+func keptAs(dir string, e fs.DirEntry) (ArchiveEntry, bool) {
 	name, ok := strings.CutSuffix(e.Name(), Extension)
 	at, err := time.Parse(timeForm, name)
 	if !ok || err != nil {
-		return Kept{}, false
+		return ArchiveEntry{}, false
 	}
 	info, err := e.Info()
 	if err != nil || !info.Mode().IsRegular() {
-		return Kept{}, false
+		return ArchiveEntry{}, false
 	}
-	return Kept{filepath.Join(dir, e.Name()), at, info.Size()}, true
+	return ArchiveEntry{filepath.Join(dir, e.Name()), at, info.Size()}, true
 }
 
 // prune lets go of what is too much of a skill, and returns how many recordings

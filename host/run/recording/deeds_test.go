@@ -5,7 +5,7 @@ import "testing"
 // What a guest did to a file in parts is one deed, with what it had read of it before.
 func TestDeeds(t *testing.T) {
 	file := func(op string, handle uint32, path string, data, read string, length int64, errno string) Event {
-		return Event{File: &File{FileAsk{Op: op, Handle: handle, Path: path, Data: Bytes(data), Length: length}, FileTold{Data: Bytes(read), Errno: errno}}}
+		return Event{File: &File{FileAsk{Op: op, Handle: handle, Path: path, Data: Bytes(data), Length: length}, FileResult{Data: Bytes(read), Errno: errno}}}
 	}
 	r := &Recording{Events: []Event{
 		file(opOpen, 0, "/w/a.txt", "", "", 0, ""),

@@ -30,15 +30,15 @@ type disk struct {
 
 // node is what is known of one path.
 type node struct {
-	opened   *FileTold // what came of opening it; nil when it was not opened
-	stat     map[string]FileTold
+	opened   *FileResult // what came of opening it; nil when it was not opened
+	stat     map[string]FileResult
 	content  []byte
 	known    []part // of content, ascending and apart
 	end      int64  // size of the file; -1 when it is not known
 	entries  []DirEntry
 	listed   bool
 	writable bool
-	did      map[string]FileTold // mkdir, remove, ...
+	did      map[string]FileResult // mkdir, remove, ...
 }
 
 // part is a range of bytes.
@@ -75,7 +75,7 @@ func (r *Recording) filed() iter.Seq2[string, *File] {
 			path := e.File.Path
 			if e.File.Handle > 0 {
 				path = paths[e.File.Handle]
-			} else if e.File.Op == opOpen && e.File.Told.Errno == "" {
+			} else if e.File.Op == opOpen && e.File.Result.Errno == "" {
 				paths = append(paths, path)
 			}
 			if !yield(path, e.File) {
@@ -101,7 +101,7 @@ func (r *Recording) Deeds() (all []Deed) {
 	place := map[string]int{} // in all, by what was done
 	for path, f := range r.filed() {
 		what := deed(f.FileAsk, path)
-		if what == "" || f.Told.Errno != "" {
+		if what == "" || f.Result.Errno != "" {
 			continue
 		}
 		i, more := place[what]
@@ -133,7 +133,7 @@ func (d *disk) at(path string) *node {
 	path = strings.TrimSuffix(path, "/")
 	n := d.nodes[path]
 	if n == nil {
-		n = &node{end: -1, stat: map[string]FileTold{}, did: map[string]FileTold{}}
+		n = &node{end: -1, stat: map[string]FileResult{}, did: map[string]FileResult{}}
 		d.nodes[path] = n
 	}
 	return n
@@ -141,7 +141,7 @@ func (d *disk) at(path string) *node {
 
 // learn adds what came of one operation.
 func (n *node) learn(f *File) {
-	switch t := f.Told; f.Op {
+	switch t := f.Result; f.Op {
 	case opOpen:
 		n.opened = &t
 		n.writable = n.writable || slices.Contains(f.Flags, "write")
@@ -165,7 +165,7 @@ func (n *node) learn(f *File) {
 }
 
 // list adds entries that were not listed before.
-func (n *node) list(t FileTold) {
+func (n *node) list(t FileResult) {
 	for _, e := range t.Entries {
 		if !slices.Contains(n.entries, e) {
 			n.entries = append(n.entries, e)
@@ -253,7 +253,7 @@ func (d *disk) changes() (all []Change) {
 }
 
 // do tells what comes of an operation.
-func (d *disk) do(ask FileAsk, _ func() (wasi.File, FileTold)) (wasi.File, FileTold) {
+func (d *disk) do(ask FileAsk, _ func() (wasi.File, FileResult)) (wasi.File, FileResult) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	path, c := ask.Path, d.open[ask.Handle]
@@ -288,14 +288,14 @@ func (f FileAsk) key(path string) string {
 
 // again answers what the recorded call asked in the same way: the first time as
 // the first time, the second as the second.
-func (d *disk) again(ask FileAsk, path string, c *cursor) (FileTold, bool) {
+func (d *disk) again(ask FileAsk, path string, c *cursor) (FileResult, bool) {
 	key := ask.key(path)
 	waiting := d.next[key]
 	if len(waiting) == 0 {
-		return FileTold{}, false
+		return FileResult{}, false
 	}
 	d.next[key] = waiting[1:]
-	told := waiting[0].Told
+	told := waiting[0].Result
 	if c != nil {
 		c.entries += len(told.Entries)
 	}
@@ -303,7 +303,7 @@ func (d *disk) again(ask FileAsk, path string, c *cursor) (FileTold, bool) {
 }
 
 // tell answers from what is known.
-func (d *disk) tell(ask FileAsk, n *node, c *cursor) (FileTold, bool) {
+func (d *disk) tell(ask FileAsk, n *node, c *cursor) (FileResult, bool) {
 	switch ask.Op {
 	case opOpen:
 		return n.openAs(ask)
@@ -311,7 +311,7 @@ func (d *disk) tell(ask FileAsk, n *node, c *cursor) (FileTold, bool) {
 		return n.describe(ask)
 	case opRead:
 		b, ok := n.read(ask.Offset, ask.Length)
-		return FileTold{Data: b}, ok
+		return FileResult{Data: b}, ok
 	case opList:
 		return n.next(c, ask.Length), n.listed
 	case opRewind:
@@ -319,33 +319,33 @@ func (d *disk) tell(ask FileAsk, n *node, c *cursor) (FileTold, bool) {
 	case opWrite:
 		n.write(ask.Offset, ask.Data)
 		n.end = max(n.end, ask.Offset+int64(len(ask.Data)))
-		return FileTold{N: int64(len(ask.Data))}, n.writable
+		return FileResult{N: int64(len(ask.Data))}, n.writable
 	case opAppend:
 		return n.extend(ask.Data), n.writable
 	case opTruncate:
 		n.end = ask.Length
-		return FileTold{}, n.writable
+		return FileResult{}, n.writable
 	case opMkdir, opRemove, opRename, opSetTimes, opReadlink:
 		told, ok := n.did[ask.Op+" "+ask.To]
 		return told, ok
 	}
-	return FileTold{}, true
+	return FileResult{}, true
 }
 
 // openAs opens what was opened, for writing only what was opened for writing.
-func (n *node) openAs(ask FileAsk) (FileTold, bool) {
+func (n *node) openAs(ask FileAsk) (FileResult, bool) {
 	writes := slices.ContainsFunc(ask.Flags, func(f string) bool { return f == "write" || f == "create" || f == "truncate" || f == "append" })
 	if n.opened == nil || n.opened.Errno == "" && writes && !n.writable {
-		return FileTold{}, false
+		return FileResult{}, false
 	}
 	if slices.Contains(ask.Flags, "truncate") {
 		n.content, n.known, n.end = nil, nil, 0
 	}
-	return FileTold{Errno: n.opened.Errno, Directory: n.opened.Directory}, true
+	return FileResult{Errno: n.opened.Errno, Directory: n.opened.Directory}, true
 }
 
 // describe finds a description; of what was opened, one is as good as the other.
-func (n *node) describe(ask FileAsk) (FileTold, bool) {
+func (n *node) describe(ask FileAsk) (FileResult, bool) {
 	if told, ok := n.stat[strings.Join(ask.Flags, " ")]; ok && ask.Op == opStat {
 		return told, true
 	}
@@ -354,21 +354,21 @@ func (n *node) describe(ask FileAsk) (FileTold, bool) {
 			return told, true
 		}
 	}
-	return FileTold{}, false
+	return FileResult{}, false
 }
 
 // next are the next entries of a listing.
-func (n *node) next(c *cursor, length int64) FileTold {
+func (n *node) next(c *cursor, length int64) FileResult {
 	from := min(c.entries, len(n.entries))
 	to := int(min(int64(from)+max(length, 0), int64(len(n.entries))))
 	c.entries = to
-	return FileTold{Entries: n.entries[from:to]}
+	return FileResult{Entries: n.entries[from:to]}
 }
 
 // extend writes at the end.
-func (n *node) extend(b []byte) FileTold {
+func (n *node) extend(b []byte) FileResult {
 	n.end = max(n.end, 0)
 	n.write(n.end, b)
 	n.end += int64(len(b))
-	return FileTold{N: int64(len(b)), End: n.end}
+	return FileResult{N: int64(len(b)), End: n.end}
 }

@@ -42,7 +42,7 @@ var (
 // one is kept only where it went wrong.
 type File struct {
 	FileAsk
-	Told FileTold `json:"told"`
+	Result FileResult `json:"told"`
 }
 
 // A FileAsk is what was asked.
@@ -68,8 +68,8 @@ type FileAsk struct {
 	Modified *int64 `json:"modified,omitempty"`
 }
 
-// A FileTold is what came of it.
-type FileTold struct {
+// A FileResult is the outcome of a [File] operation.
+type FileResult struct {
 	// Errno is the error, such as "ENOENT"; empty for none.
 	Errno string `json:"errno,omitempty"`
 	// Directory says that what was opened is one.
@@ -117,24 +117,24 @@ func (f *File) check(opened *uint32) error {
 		return fmt.Errorf("unknown operation %.20q on files", f.Op)
 	case slices.Contains(ofFile, f.Op) && (f.Handle == 0 || f.Handle > *opened):
 		return errors.New("it is about a file that was not opened")
-	case len(f.Path) > 4*maxName || len(f.To) > 4*maxName || len(f.Flags) > 16 || len(f.Told.Quotas) > 16:
+	case len(f.Path) > 4*maxName || len(f.To) > 4*maxName || len(f.Flags) > 16 || len(f.Result.Quotas) > 16:
 		return errors.New("a path or list is longer than a recorder writes")
-	case f.Told.Errno != "" && errnoOf(f.Told.Errno) == wasi.Success:
-		return fmt.Errorf("unknown error %.20q", f.Told.Errno)
-	case f.Op == opRead && int64(len(f.Told.Data)) > f.Length, f.Op == opList && int64(len(f.Told.Entries)) > f.Length:
+	case f.Result.Errno != "" && errnoOf(f.Result.Errno) == wasi.Success:
+		return fmt.Errorf("unknown error %.20q", f.Result.Errno)
+	case f.Op == opRead && int64(len(f.Result.Data)) > f.Length, f.Op == opList && int64(len(f.Result.Entries)) > f.Length:
 		return errors.New("more was read than asked for")
-	case f.Told.N < 0 || f.Told.N > int64(len(f.Data)):
+	case f.Result.N < 0 || f.Result.N > int64(len(f.Data)):
 		return errors.New("more was written than asked for")
 	}
-	if f.Op == opOpen && f.Told.Errno == "" {
+	if f.Op == opOpen && f.Result.Errno == "" {
 		*opened++
 	}
 	return nil
 }
 
 func (f *File) size() int {
-	n := len(f.Path) + len(f.To) + len(f.Data) + len(f.Told.Data) + len(f.Told.Text)
-	for _, e := range f.Told.Entries {
+	n := len(f.Path) + len(f.To) + len(f.Data) + len(f.Result.Data) + len(f.Result.Text)
+	for _, e := range f.Result.Entries {
 		n += 32 + len(e.Name)
 	}
 	return n

@@ -144,16 +144,16 @@ func (r *Recording) preopens() (all []wasi.Preopen) {
 	return all
 }
 
-func (p *filePlayer) do(ask FileAsk, _ func() (wasi.File, FileTold)) (wasi.File, FileTold) {
+func (p *filePlayer) do(ask FileAsk, _ func() (wasi.File, FileResult)) (wasi.File, FileResult) {
 	if ask.Op == opClose && !p.player.closes(ask.Handle) {
-		return nil, FileTold{} // closing was kept only where it went wrong
+		return nil, FileResult{} // closing was kept only where it went wrong
 	}
 	e, ok := p.player.take(Event{File: &File{FileAsk: ask}}, func(want Event) bool { return want.File != nil && want.File.same(ask) })
 	if !ok {
 		return nil, failedWith(wasi.NotRecorded)
 	}
-	tellQuotas(e.File.Told.Quotas, p.refused)
-	return nil, e.File.Told
+	tellQuotas(e.File.Result.Quotas, p.refused)
+	return nil, e.File.Result
 }
 
 func tellQuotas(all []Quota, refused func(*jail.QuotaError)) {

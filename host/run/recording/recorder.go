@@ -172,7 +172,7 @@ type fileKeeper struct {
 
 func (k *fileKeeper) preopens() []wasi.Preopen { return k.found }
 
-func (k *fileKeeper) do(ask FileAsk, act func() (wasi.File, FileTold)) (wasi.File, FileTold) {
+func (k *fileKeeper) do(ask FileAsk, act func() (wasi.File, FileResult)) (wasi.File, FileResult) {
 	k.quotas = nil
 	at := -1
 	if ask.Op != opClose {

@@ -45,14 +45,14 @@ func sample() *Recording {
 			{Call: &Call{Name: "kv_get", Request: Meta(` { "key" : "k" } `), Answer: Meta(`{"found":false,"revision":0}`)}},
 			{Call: &Call{Name: "kv_get", Request: Meta("\xff"), Answer: Meta(`{"error":{"kind":"invalid","message":"no"}}`)}},
 			{Clock: &Clock{"realtime", moment}}, {Clock: &Clock{"monotonic", 5}}, {Random: &random},
-			{File: &File{FileAsk{Op: opOpen, Path: "/data/a.csv", Flags: []string{"read", "write"}}, FileTold{}}},
-			{File: &File{FileAsk{Op: opRead, Handle: 1, Length: 100}, FileTold{Data: Bytes("1,2\n")}}},
-			{File: &File{FileAsk{Op: opWrite, Handle: 1, Offset: 4, Data: Bytes("3")}, FileTold{N: 0, Errno: "EDQUOT", Quotas: []Quota{{"bytes written", 10}}}}},
-			{File: &File{FileAsk{Op: opFileTimes, Handle: 1, Accessed: &moment}, FileTold{}}},
-			{File: &File{FileAsk{Op: opStat, Path: "/data", Flags: []string{"follow"}}, FileTold{Stat: &Stat{Dev: 1, Ino: 2, Type: 3, Nlink: 1, Size: 4, Modified: moment}}}},
-			{File: &File{FileAsk{Op: opOpen, Path: "/data", Flags: []string{"read", "directory"}}, FileTold{Directory: true}}},
-			{File: &File{FileAsk{Op: opList, Handle: 2, Length: 3}, FileTold{Entries: []DirEntry{{"a.csv", 7, 4}}}}},
-			{File: &File{FileAsk{Op: opRename, Path: "/data/a", To: "/data/b"}, FileTold{Errno: "ENOENT"}}},
+			{File: &File{FileAsk{Op: opOpen, Path: "/data/a.csv", Flags: []string{"read", "write"}}, FileResult{}}},
+			{File: &File{FileAsk{Op: opRead, Handle: 1, Length: 100}, FileResult{Data: Bytes("1,2\n")}}},
+			{File: &File{FileAsk{Op: opWrite, Handle: 1, Offset: 4, Data: Bytes("3")}, FileResult{N: 0, Errno: "EDQUOT", Quotas: []Quota{{"bytes written", 10}}}}},
+			{File: &File{FileAsk{Op: opFileTimes, Handle: 1, Accessed: &moment}, FileResult{}}},
+			{File: &File{FileAsk{Op: opStat, Path: "/data", Flags: []string{"follow"}}, FileResult{Stat: &Stat{Dev: 1, Ino: 2, Type: 3, Nlink: 1, Size: 4, Modified: moment}}}},
+			{File: &File{FileAsk{Op: opOpen, Path: "/data", Flags: []string{"read", "directory"}}, FileResult{Directory: true}}},
+			{File: &File{FileAsk{Op: opList, Handle: 2, Length: 3}, FileResult{Entries: []DirEntry{{"a.csv", 7, 4}}}}},
+			{File: &File{FileAsk{Op: opRename, Path: "/data/a", To: "/data/b"}, FileResult{Errno: "ENOENT"}}},
 		},
 		Outcome: Outcome{
 			OK: false, Output: Bytes(`{"n":`), ExitCode: 2, Stderr: Bytes("panic"), Ending: Ending{Reason: "failed", Kind: "invalid", Message: "no"},
@@ -135,10 +135,10 @@ func TestHostileRecordings(t *testing.T) {
 		"a clock of theirs":  {changed(func(r *Recording) { r.Events[3].Clock = &Clock{ID: "lunar"} }), "clock"},
 		"answer too large":   {changed(func(r *Recording) { r.Limits.MemoryBytes = 1 << 16; r.Events[0].Call.AnswerBody = make(Bytes, 1<<17) }), "answer is longer"},
 		"read beyond":        {changed(func(r *Recording) { r.Events[7].File.Length = 1 }), "more was read"},
-		"written beyond":     {changed(func(r *Recording) { r.Events[8].File.Told.N = 2 }), "more was written"},
+		"written beyond":     {changed(func(r *Recording) { r.Events[8].File.Result.N = 2 }), "more was written"},
 		"not opened":         {changed(func(r *Recording) { r.Events[7].File.Handle = 9 }), "not opened"},
 		"no operation":       {changed(func(r *Recording) { r.Events[7].File.Op = "format" }), "unknown operation"},
-		"no error":           {changed(func(r *Recording) { r.Events[8].File.Told.Errno = "EVIL" }), "unknown error"},
+		"no error":           {changed(func(r *Recording) { r.Events[8].File.Result.Errno = "EVIL" }), "unknown error"},
 		"files without any":  {changed(func(r *Recording) { r.Files = nil }), "no file tree"},
 		"huge counts":        {changed(func(r *Recording) { r.Grants = make([]string, maxList+1) }), "more grants"},
 		"too much randomness": {changed(func(r *Recording) {
@@ -202,9 +202,9 @@ func TestStrike(t *testing.T) {
 	r.Input = Bytes("before " + value + " behind")
 	r.Events[0].Call.Request = Meta(`{"url":"https://x/?t=s3cr3t%22value%2F%2B"}`)
 	r.Events[0].Call.AnswerBody = Bytes(base64.StdEncoding.EncodeToString([]byte("xx" + value + "yyy")))
-	r.Events[7].File.Told.Data = Bytes("abc" + value[:5])
+	r.Events[7].File.Result.Data = Bytes("abc" + value[:5])
 	r.Events[8] = Event{Clock: &Clock{"realtime", 1}}
-	r.Events[9].File = &File{FileAsk{Op: opRead, Handle: 1, Offset: 8, Length: 100}, FileTold{Data: Bytes(value[5:] + "def")}}
+	r.Events[9].File = &File{FileAsk{Op: opRead, Handle: 1, Offset: 8, Length: 100}, FileResult{Data: Bytes(value[5:] + "def")}}
 	r.Config["a"], r.Outcome.Logs[0].Fields["f"], r.Outcome.Output = value, value, Bytes(value)
 	short := r.Strike([]Secret{{"token", []byte(value)}, {"pin", []byte("123")}})
 	if len(short) != 1 || short[0] != "pin" {

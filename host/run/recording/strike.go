@@ -83,11 +83,11 @@ func (k *striker) note(where string, seen bool) {
 	}
 }
 
-// kept are the fields that hold nothing of a guest's or a person's.
-var kept = []string{"Digest", "Module", "Skill", "Version", "Tool", "Export", "Op", "Errno", "ID", "Level", "Struck", "Inexact", "RecordedAt"}
+// unredacted are the fields that hold nothing of a guest's or a person's.
+var unredacted = []string{"Digest", "Module", "Skill", "Version", "Tool", "Export", "Op", "Errno", "ID", "Level", "Struck", "Inexact", "RecordedAt"}
 
 // shown are the fields that a guest sees.
-var shown = []string{"Input", "Args", "Config", "Files", "Answer", "AnswerBody", "Told"}
+var shown = []string{"Input", "Args", "Config", "Files", "Answer", "AnswerBody", "Result"}
 
 // walk cleans every text and all bytes in a value.
 func (k *striker) walk(v reflect.Value, where string, seen bool) {
@@ -121,7 +121,7 @@ func (k *striker) walk(v reflect.Value, where string, seen bool) {
 func (k *striker) fields(v reflect.Value, where string, seen bool) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
-		if !f.IsExported() || slices.Contains(kept, f.Name) || v.Type() == reflect.TypeFor[Event]() && f.Name == "Random" {
+		if !f.IsExported() || slices.Contains(unredacted, f.Name) || v.Type() == reflect.TypeFor[Event]() && f.Name == "Random" {
 			continue
 		}
 		at, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -183,7 +183,7 @@ func continues(a, b *File) bool {
 	}
 	switch a.Op {
 	case opRead:
-		return b.Offset == a.Offset+int64(len(a.Told.Data))
+		return b.Offset == a.Offset+int64(len(a.Result.Data))
 	case opWrite:
 		return b.Offset == a.Offset+int64(len(a.Data))
 	}
@@ -211,7 +211,7 @@ func (k *striker) together(moves []placed) {
 // moved are the bytes that an operation moves.
 func (f *File) moved() *Bytes {
 	if f.Op == opRead {
-		return &f.Told.Data
+		return &f.Result.Data
 	}
 	return &f.Data
 }

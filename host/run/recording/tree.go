@@ -10,7 +10,7 @@ import (
 // open file it is about, nil for a path and for one that only stands for a file;
 // opened is what open opened.
 type doer interface {
-	do(ask FileAsk, act func() (wasi.File, FileTold)) (opened wasi.File, told FileTold)
+	do(ask FileAsk, act func() (wasi.File, FileResult)) (opened wasi.File, told FileResult)
 	preopens() []wasi.Preopen
 }
 
@@ -23,14 +23,14 @@ type tree struct {
 }
 
 // pass does one operation and returns its result.
-func (t *tree) pass(ask FileAsk, act func() FileTold) FileTold {
-	_, told := t.d.do(ask, func() (wasi.File, FileTold) { return nil, act() })
+func (t *tree) pass(ask FileAsk, act func() FileResult) FileResult {
+	_, told := t.d.do(ask, func() (wasi.File, FileResult) { return nil, act() })
 	return told
 }
 
-func (t FileTold) errno() wasi.Errno { return errnoOf(t.Errno) }
+func (t FileResult) errno() wasi.Errno { return errnoOf(t.Errno) }
 
-func failedWith(e wasi.Errno) FileTold { return FileTold{Errno: errnoName(e)} }
+func failedWith(e wasi.Errno) FileResult { return FileResult{Errno: errnoName(e)} }
 
 // Preopens lists the directories that are open when the guest begins.
 func (t *tree) Preopens() []wasi.Preopen { return t.d.preopens() }
@@ -38,12 +38,12 @@ func (t *tree) Preopens() []wasi.Preopen { return t.d.preopens() }
 // Open opens a file or directory.
 func (t *tree) Open(path string, how wasi.OpenFlags) (wasi.File, wasi.Errno) {
 	ask := FileAsk{Op: opOpen, Path: path, Flags: openWords(how)}
-	f, told := t.d.do(ask, func() (wasi.File, FileTold) {
+	f, told := t.d.do(ask, func() (wasi.File, FileResult) {
 		f, errno := t.real.Open(path, how)
 		if errno != wasi.Success {
 			return nil, failedWith(errno)
 		}
-		return f, FileTold{Directory: f.IsDir()}
+		return f, FileResult{Directory: f.IsDir()}
 	})
 	if errno := told.errno(); errno != wasi.Success {
 		return nil, errno
@@ -54,46 +54,46 @@ func (t *tree) Open(path string, how wasi.OpenFlags) (wasi.File, wasi.Errno) {
 
 // Stat describes what is at a path.
 func (t *tree) Stat(path string, follow bool) (wasi.Stat, wasi.Errno) {
-	told := t.pass(FileAsk{Op: opStat, Path: path, Flags: flagged(follow, "follow")}, func() FileTold {
+	told := t.pass(FileAsk{Op: opStat, Path: path, Flags: flagged(follow, "follow")}, func() FileResult {
 		return toldStat(t.real.Stat(path, follow))
 	})
 	return told.Stat.wasi(), told.errno()
 }
 
-func toldStat(s wasi.Stat, errno wasi.Errno) FileTold {
+func toldStat(s wasi.Stat, errno wasi.Errno) FileResult {
 	if errno != wasi.Success {
 		return failedWith(errno)
 	}
-	return FileTold{Stat: statOf(s)}
+	return FileResult{Stat: statOf(s)}
 }
 
 // Mkdir makes a directory.
 func (t *tree) Mkdir(path string) wasi.Errno {
-	return t.pass(FileAsk{Op: opMkdir, Path: path}, func() FileTold { return failedWith(t.real.Mkdir(path)) }).errno()
+	return t.pass(FileAsk{Op: opMkdir, Path: path}, func() FileResult { return failedWith(t.real.Mkdir(path)) }).errno()
 }
 
 // Remove removes an empty directory, or something else.
 func (t *tree) Remove(path string, directory bool) wasi.Errno {
 	ask := FileAsk{Op: opRemove, Path: path, Flags: flagged(directory, "directory")}
-	return t.pass(ask, func() FileTold { return failedWith(t.real.Remove(path, directory)) }).errno()
+	return t.pass(ask, func() FileResult { return failedWith(t.real.Remove(path, directory)) }).errno()
 }
 
 // Rename moves within a tree.
 func (t *tree) Rename(from, to string) wasi.Errno {
-	return t.pass(FileAsk{Op: opRename, Path: from, To: to}, func() FileTold { return failedWith(t.real.Rename(from, to)) }).errno()
+	return t.pass(FileAsk{Op: opRename, Path: from, To: to}, func() FileResult { return failedWith(t.real.Rename(from, to)) }).errno()
 }
 
 // SetTimes sets the times of what is at a path.
 func (t *tree) SetTimes(path string, accessed, modified time.Time) wasi.Errno {
 	ask := FileAsk{Op: opSetTimes, Path: path, Accessed: nanos(accessed), Modified: nanos(modified)}
-	return t.pass(ask, func() FileTold { return failedWith(t.real.SetTimes(path, accessed, modified)) }).errno()
+	return t.pass(ask, func() FileResult { return failedWith(t.real.SetTimes(path, accessed, modified)) }).errno()
 }
 
 // Readlink says where a link points.
 func (t *tree) Readlink(path string) (string, wasi.Errno) {
-	told := t.pass(FileAsk{Op: opReadlink, Path: path}, func() FileTold {
+	told := t.pass(FileAsk{Op: opReadlink, Path: path}, func() FileResult {
 		to, errno := t.real.Readlink(path)
-		return FileTold{Text: to, Errno: errnoName(errno)}
+		return FileResult{Text: to, Errno: errnoName(errno)}
 	})
 	return told.Text, told.errno()
 }
@@ -106,7 +106,7 @@ type openFile struct {
 	dir    bool
 }
 
-func (f *openFile) pass(ask FileAsk, act func() FileTold) FileTold {
+func (f *openFile) pass(ask FileAsk, act func() FileResult) FileResult {
 	ask.Handle = f.handle
 	return f.tree.pass(ask, act)
 }
@@ -116,17 +116,17 @@ func (f *openFile) IsDir() bool { return f.dir }
 
 // Stat describes it.
 func (f *openFile) Stat() (wasi.Stat, wasi.Errno) {
-	told := f.pass(FileAsk{Op: opFileStat}, func() FileTold { return toldStat(f.real.Stat()) })
+	told := f.pass(FileAsk{Op: opFileStat}, func() FileResult { return toldStat(f.real.Stat()) })
 	return told.Stat.wasi(), told.errno()
 }
 
 // ReadAt reads from an offset.
 func (f *openFile) ReadAt(b []byte, off int64) (int, wasi.Errno) {
 	acted := false
-	told := f.pass(FileAsk{Op: opRead, Offset: off, Length: int64(len(b))}, func() FileTold {
+	told := f.pass(FileAsk{Op: opRead, Offset: off, Length: int64(len(b))}, func() FileResult {
 		acted = true
 		n, errno := f.real.ReadAt(b, off)
-		return FileTold{Data: b[:n], Errno: errnoName(errno)}
+		return FileResult{Data: b[:n], Errno: errnoName(errno)}
 	})
 	if !acted {
 		copy(b, told.Data)
@@ -136,58 +136,58 @@ func (f *openFile) ReadAt(b []byte, off int64) (int, wasi.Errno) {
 
 // WriteAt writes at an offset.
 func (f *openFile) WriteAt(b []byte, off int64) (int, wasi.Errno) {
-	told := f.pass(FileAsk{Op: opWrite, Offset: off, Data: b}, func() FileTold {
+	told := f.pass(FileAsk{Op: opWrite, Offset: off, Data: b}, func() FileResult {
 		n, errno := f.real.WriteAt(b, off)
-		return FileTold{N: int64(n), Errno: errnoName(errno)}
+		return FileResult{N: int64(n), Errno: errnoName(errno)}
 	})
 	return int(told.N), told.errno()
 }
 
 // Append writes at the end.
 func (f *openFile) Append(b []byte) (n int, end int64, errno wasi.Errno) {
-	told := f.pass(FileAsk{Op: opAppend, Data: b}, func() FileTold {
+	told := f.pass(FileAsk{Op: opAppend, Data: b}, func() FileResult {
 		n, end, errno := f.real.Append(b)
-		return FileTold{N: int64(n), End: end, Errno: errnoName(errno)}
+		return FileResult{N: int64(n), End: end, Errno: errnoName(errno)}
 	})
 	return int(told.N), told.End, told.errno()
 }
 
 // SetAppend makes it one that only takes writes at its end, or anywhere.
 func (f *openFile) SetAppend(on bool) wasi.Errno {
-	return f.pass(FileAsk{Op: opSetAppend, Flags: flagged(on, "on")}, func() FileTold { return failedWith(f.real.SetAppend(on)) }).errno()
+	return f.pass(FileAsk{Op: opSetAppend, Flags: flagged(on, "on")}, func() FileResult { return failedWith(f.real.SetAppend(on)) }).errno()
 }
 
 // Truncate cuts or extends it.
 func (f *openFile) Truncate(size int64) wasi.Errno {
-	return f.pass(FileAsk{Op: opTruncate, Length: size}, func() FileTold { return failedWith(f.real.Truncate(size)) }).errno()
+	return f.pass(FileAsk{Op: opTruncate, Length: size}, func() FileResult { return failedWith(f.real.Truncate(size)) }).errno()
 }
 
 // SetTimes sets its times.
 func (f *openFile) SetTimes(accessed, modified time.Time) wasi.Errno {
 	ask := FileAsk{Op: opFileTimes, Accessed: nanos(accessed), Modified: nanos(modified)}
-	return f.pass(ask, func() FileTold { return failedWith(f.real.SetTimes(accessed, modified)) }).errno()
+	return f.pass(ask, func() FileResult { return failedWith(f.real.SetTimes(accessed, modified)) }).errno()
 }
 
 // Sync has it reach the disk.
 func (f *openFile) Sync() wasi.Errno {
-	return f.pass(FileAsk{Op: opSync}, func() FileTold { return failedWith(f.real.Sync()) }).errno()
+	return f.pass(FileAsk{Op: opSync}, func() FileResult { return failedWith(f.real.Sync()) }).errno()
 }
 
 // ReadDir returns the next entries.
 func (f *openFile) ReadDir(n int) ([]wasi.Dirent, wasi.Errno) {
-	told := f.pass(FileAsk{Op: opList, Length: int64(n)}, func() FileTold {
+	told := f.pass(FileAsk{Op: opList, Length: int64(n)}, func() FileResult {
 		entries, errno := f.real.ReadDir(n)
-		return FileTold{Entries: entriesOf(entries), Errno: errnoName(errno)}
+		return FileResult{Entries: entriesOf(entries), Errno: errnoName(errno)}
 	})
 	return wasiEntries(told.Entries), told.errno()
 }
 
 // Rewind goes back to the first entry.
 func (f *openFile) Rewind() wasi.Errno {
-	return f.pass(FileAsk{Op: opRewind}, func() FileTold { return failedWith(f.real.Rewind()) }).errno()
+	return f.pass(FileAsk{Op: opRewind}, func() FileResult { return failedWith(f.real.Rewind()) }).errno()
 }
 
 // Close closes it.
 func (f *openFile) Close() wasi.Errno {
-	return f.pass(FileAsk{Op: opClose}, func() FileTold { return failedWith(f.real.Close()) }).errno()
+	return f.pass(FileAsk{Op: opClose}, func() FileResult { return failedWith(f.real.Close()) }).errno()
 }

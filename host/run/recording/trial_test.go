@@ -16,15 +16,15 @@ import (
 func readCall() *Recording {
 	text := Bytes("some text that is read in one part")
 	return &Recording{Files: &Tree{Preopens: []Preopen{{Path: "/data"}}}, Events: []Event{
-		{File: &File{FileAsk{Op: opOpen, Path: "/data/in", Flags: []string{"read"}}, FileTold{}}},
-		{File: &File{FileAsk{Op: opFileStat, Handle: 1}, FileTold{Stat: &Stat{Type: 4, Size: uint64(len(text))}}}},
-		{File: &File{FileAsk{Op: opRead, Handle: 1, Length: 4096}, FileTold{Data: text}}},
-		{File: &File{FileAsk{Op: opOpen, Path: "/data", Flags: []string{"read", "directory"}}, FileTold{Directory: true}}},
-		{File: &File{FileAsk{Op: opList, Handle: 2, Length: 100}, FileTold{Entries: []DirEntry{{"in", 1, 4}, {"out", 2, 4}}}}},
-		{File: &File{FileAsk{Op: opList, Handle: 2, Length: 100}, FileTold{}}},
-		{File: &File{FileAsk{Op: opOpen, Path: "/data/out", Flags: []string{"write", "create"}}, FileTold{}}},
-		{File: &File{FileAsk{Op: opWrite, Handle: 3, Data: Bytes("abc")}, FileTold{N: 3}}},
-		{File: &File{FileAsk{Op: opOpen, Path: "/data/none", Flags: []string{"read"}}, FileTold{Errno: "ENOENT"}}},
+		{File: &File{FileAsk{Op: opOpen, Path: "/data/in", Flags: []string{"read"}}, FileResult{}}},
+		{File: &File{FileAsk{Op: opFileStat, Handle: 1}, FileResult{Stat: &Stat{Type: 4, Size: uint64(len(text))}}}},
+		{File: &File{FileAsk{Op: opRead, Handle: 1, Length: 4096}, FileResult{Data: text}}},
+		{File: &File{FileAsk{Op: opOpen, Path: "/data", Flags: []string{"read", "directory"}}, FileResult{Directory: true}}},
+		{File: &File{FileAsk{Op: opList, Handle: 2, Length: 100}, FileResult{Entries: []DirEntry{{"in", 1, 4}, {"out", 2, 4}}}}},
+		{File: &File{FileAsk{Op: opList, Handle: 2, Length: 100}, FileResult{}}},
+		{File: &File{FileAsk{Op: opOpen, Path: "/data/out", Flags: []string{"write", "create"}}, FileResult{}}},
+		{File: &File{FileAsk{Op: opWrite, Handle: 3, Data: Bytes("abc")}, FileResult{N: 3}}},
+		{File: &File{FileAsk{Op: opOpen, Path: "/data/none", Flags: []string{"read"}}, FileResult{Errno: "ENOENT"}}},
 	}}
 }
 

@@ -39,7 +39,7 @@ func (r *Runner) attempt(ctx context.Context, run *run) error {
 	err := r.contain(a.run, func() error { return r.phases(ctx, a) })
 	denials := a.gather()
 	if err != nil {
-		err = classed(explain(run, denials, err))
+		err = classified(explain(run, denials, err))
 	}
 	a.ended(err)
 	run.tried(err, time.Since(start))
@@ -118,7 +118,7 @@ func (a *attempt) figures() task.Figures {
 func (a *run) tried(err error, took time.Duration) {
 	t := task.Attempt{WaitMS: duration.Milliseconds(a.pause), DurationMS: duration.Milliseconds(took)}
 	if err != nil {
-		t.Error, t.Reason = a.told(err), Judge(err).Reason
+		t.Error, t.Reason = a.callerError(err), Judge(err).Reason
 		t.Error.Message = clip(t.Error.Message, maxRequest)
 	}
 	a.tries, a.pause = append(a.tries, t), 0

@@ -156,8 +156,8 @@ func keep(output []byte, made, ends time.Time) []byte {
 	return append(b, output...)
 }
 
-// kept reads an answer; ok is false for bytes that are none.
-func kept(b []byte) (output []byte, made, ends time.Time, ok bool) {
+// decodeAnswer reads an answer; ok is false for bytes that are none.
+func decodeAnswer(b []byte) (output []byte, made, ends time.Time, ok bool) {
 	if len(b) < keptHeader || b[0] != keptVersion {
 		return nil, made, ends, false
 	}
@@ -174,7 +174,7 @@ func (c cache) get(ctx context.Context, key string) (output []byte, ok bool, err
 	if err != nil {
 		return nil, false, err
 	}
-	output, _, ends, ok := kept(x.Value)
+	output, _, ends, ok := decodeAnswer(x.Value)
 	return output, ok && time.Now().Before(ends), nil
 }
 
@@ -228,7 +228,7 @@ func (c cache) makeRoom(ctx context.Context, size int64) error {
 
 // rank is when an answer was made; the zero time for one that has ended.
 func rank(b []byte, now time.Time) time.Time {
-	if _, made, ends, ok := kept(b); ok && now.Before(ends) {
+	if _, made, ends, ok := decodeAnswer(b); ok && now.Before(ends) {
 		return made
 	}
 	return time.Time{}

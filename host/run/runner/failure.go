@@ -15,14 +15,14 @@ import (
 	"github.com/skillet-run/skillet/host/run/hostfn"
 )
 
-// told is an error as the caller is told it.
-func (a *run) told(err error) *fault.Error {
-	e := *spoken(classed(explain(a, nil, err)))
+// callerError is an error as the caller is told it.
+func (a *run) callerError(err error) *fault.Error {
+	e := *printable(classified(explain(a, nil, err)))
 	return &e
 }
 
-// classed says of an error whether trying again can help.
-func classed(e *fault.Error) *fault.Error {
+// classified says of an error whether trying again can help.
+func classified(e *fault.Error) *fault.Error {
 	c := *e
 	c.Class = Judge(e).Class
 	return &c
@@ -69,7 +69,7 @@ func explain(a *run, denials []task.Denial, err error) *fault.Error {
 }
 
 func denied(a *run, d task.Denial, err error) *fault.Error {
-	e := fault.Wrap(fault.KindDenied, said(err))
+	e := fault.Wrap(fault.KindDenied, guestError(err))
 	e.Message = fmt.Sprintf("%s was denied %s", a.result.Skill, d.Request)
 	if !strings.Contains(d.Reason, d.Request) {
 		e.Message += ": " + d.Reason
@@ -101,7 +101,7 @@ type Said struct{ Kind, Message string }
 // Error is the guest's message.
 func (s *Said) Error() string { return s.Message }
 
-func said(err error) error {
+func guestError(err error) error {
 	var guest *sandbox.GuestError
 	if !errors.As(err, &guest) {
 		return &Said{}

@@ -47,11 +47,11 @@ func (r *Runner) backed(a *run, next work) work {
 // fallBack runs the fallback command. When that fails too, the error is the
 // call's.
 func (r *Runner) fallBack(ctx context.Context, a *run, ref manifests.Ref, failure error) error {
-	f := &task.Fallback{Command: a.manifest.Resilience.FallbackCommand, Because: a.told(failure)}
+	f := &task.Fallback{Command: a.manifest.Resilience.FallbackCommand, Because: a.callerError(failure)}
 	a.result.Fallback = f
 	c, err := r.fallbackCall(ctx, a, ref)
 	if err != nil {
-		f.Error = spoken(fault.AsError(err))
+		f.Error = printable(fault.AsError(err))
 		return failure
 	}
 	res := r.serve(ctx, c, asFallback, a)
@@ -63,7 +63,7 @@ func (r *Runner) fallBack(ctx context.Context, a *run, ref manifests.Ref, failur
 		return failure
 	}
 	if err := a.manifest.ValidateOutput(a.tool, res.Raw); err != nil {
-		f.Error = spoken(fault.Errorf(fault.KindSkill, "the answer of %s does not fit the tool that failed: %w", f.Command, err))
+		f.Error = printable(fault.Errorf(fault.KindSkill, "the answer of %s does not fit the tool that failed: %w", f.Command, err))
 		return failure
 	}
 	a.output = res.Raw

@@ -40,7 +40,7 @@ type present struct {
 
 // decided is what was found to decide at some time.
 type decided struct {
-	hostfn.Standing
+	hostfn.Authority
 	epoch uint64    // of Rights
 	until time.Time // when a grant ends; zero for never
 }
@@ -76,16 +76,16 @@ func (a *run) imagined() bool {
 
 // standing is what decides about a run now: the same pointer as long as that is the
 // same.
-func (r *Runner) standing(ctx context.Context, a *run) *hostfn.Standing {
-	return &r.decided(ctx, a).Standing
+func (r *Runner) standing(ctx context.Context, a *run) *hostfn.Authority {
+	return &r.decided(ctx, a).Authority
 }
 
 // presentOf is standing for the host functions of a run; nil when nothing changes.
-func (r *Runner) presentOf(ctx context.Context, a *run) func() *hostfn.Standing {
+func (r *Runner) presentOf(ctx context.Context, a *run) func() *hostfn.Authority {
 	if a.epoch == 0 {
 		return nil
 	}
-	return func() *hostfn.Standing { return r.standing(ctx, a) }
+	return func() *hostfn.Authority { return r.standing(ctx, a) }
 }
 
 func (r *Runner) decided(ctx context.Context, a *run) *decided {
@@ -100,7 +100,7 @@ func (r *Runner) decided(ctx context.Context, a *run) *decided {
 	defer a.present.mu.Unlock()
 	d := a.present.now.Load()
 	if d == nil {
-		d = &decided{Standing: hostfn.Standing{Granted: a.granted, Policies: a.policies}, epoch: a.epoch}
+		d = &decided{Authority: hostfn.Authority{Granted: a.granted, Policies: a.policies}, epoch: a.epoch}
 		if a.epoch > 0 {
 			d.until = a.call.Target.Granted.Until()
 		}
@@ -114,7 +114,7 @@ func (r *Runner) decided(ctx context.Context, a *run) *decided {
 
 // decideAgain finds out what decides about a run since something changed.
 func (r *Runner) decideAgain(ctx context.Context, a *run, before *decided, epoch uint64) *decided {
-	d := &decided{Standing: hostfn.Standing{Policies: before.Policies, Epoch: before.Epoch + 1}, epoch: epoch}
+	d := &decided{Authority: hostfn.Authority{Policies: before.Policies, Epoch: before.Epoch + 1}, epoch: epoch}
 	set, err := r.settings.Rights.Policies()
 	var still approval.Granted
 	if err == nil {
@@ -152,7 +152,7 @@ func (r *Runner) stillCalled(ctx context.Context, a *run, d *decided) error {
 	case a.call.as == "":
 		return nil
 	}
-	if _, say, granted := r.judgeCall(a.from, &up.Standing, a.call.as); !granted || say.Effect == policies.Deny {
+	if _, say, granted := r.judgeCall(a.from, &up.Authority, a.call.as); !granted || say.Effect == policies.Deny {
 		return fault.Errorf(fault.KindDenied, "%s, which called it, may not do that any more", a.from.call.Target.Label)
 	}
 	return nil
@@ -169,7 +169,7 @@ func (a *run) bounded(granted capability.Set) capability.Set {
 
 // judgeCall asks what decides about a run whether it may have another skill run. Where it
 // was not granted that, d says whether policies would allow it with a grant.
-func (r *Runner) judgeCall(a *run, now *hostfn.Standing, name string) (by capability.Capability, d policies.Decision, granted bool) {
+func (r *Runner) judgeCall(a *run, now *hostfn.Authority, name string) (by capability.Capability, d policies.Decision, granted bool) {
 	q := capability.Request{Action: capability.Skill, Resource: name}
 	by, granted = now.Granted.Allows(q)
 	grant := by.String()

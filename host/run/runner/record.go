@@ -153,7 +153,7 @@ func (a *attempt) ended(err error) {
 		DurationMS: duration.Milliseconds(a.reply.Duration),
 	}
 	if err != nil {
-		o.Error = a.told(err)
+		o.Error = a.callerError(err)
 	}
 	clipDenials(o.Denials)
 	if a.outcome = o; a.call.Recorder != nil {

@@ -23,7 +23,7 @@ func (a *run) finish(err error) {
 		res.Attempts = a.tries
 	}
 	if err != nil {
-		res.Error, a.reason = a.told(err), Judge(err).Reason
+		res.Error, a.reason = a.callerError(err), Judge(err).Reason
 		return
 	}
 	res.OK, res.Raw, res.Data = true, a.output, asJSON(a.output)

@@ -67,7 +67,7 @@ func (r *Runner) sessioned(a *run, next work) work {
 }
 
 func (a *run) sessionKey() session.Key {
-	return session.Key{Place: owner(a.call.Target), Owner: a.call.Caller, Name: a.call.Session}
+	return session.Key{Namespace: owner(a.call.Target), Owner: a.call.Caller, Name: a.call.Session}
 }
 
 // conversation is a session of a module that runs here, or in worker processes. Each can

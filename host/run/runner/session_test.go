@@ -278,7 +278,7 @@ func TestSessionOfAPersonIsShared(t *testing.T) {
 	}
 
 	turn, err := session.Open(hclog.NewNullLogger(), dir, []byte("key"), session.Settings{}).Begin(t.Context(),
-		session.Key{Place: "skill/notebook", Owner: "human:ada", Name: "work"},
+		session.Key{Namespace: "skill/notebook", Owner: "human:ada", Name: "work"},
 		session.Terms{Version: "1.0.0", Digest: pkg.Digest(), Timeout: time.Hour, Max: 10, Persist: true}, 0)
 	if err != nil {
 		t.Fatal(err)

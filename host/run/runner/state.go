@@ -74,7 +74,7 @@ func (r *Runner) prepare(ctx context.Context, a *run) error {
 			WithHint("make it the active version first: %s", fault.RollBack(a.manifest.Name).With(fault.FieldTo, a.manifest.Version))
 	case kept && have > want && place == PlaceActive:
 		err := hostfn.TakeBackState(ctx, data, a.principal(), want)
-		if !errors.Is(err, hostfn.ErrNoAside) {
+		if !errors.Is(err, hostfn.ErrNoFormerState) {
 			return err
 		}
 	}
@@ -184,7 +184,7 @@ func (r *Runner) State(ctx context.Context, m *manifests.Manifest) (State, error
 	if !kept || s.Wanted == 0 || have <= s.Wanted {
 		return s, nil
 	}
-	aside, err := hostfn.AsideSchemas(ctx, r.kv, who)
+	aside, err := hostfn.FormerSchemas(ctx, r.kv, who)
 	s.Back = slices.Contains(aside, s.Wanted)
 	return s, err
 }
@@ -309,7 +309,7 @@ func (r *Runner) forgetDeveloped(ctx context.Context) error {
 		return err
 	}
 	for _, s := range all {
-		if !strings.HasPrefix(s.Key().Place, "dev/") {
+		if !strings.HasPrefix(s.Key().Namespace, "dev/") {
 			continue
 		}
 		if err := r.settings.Sessions.Close(ctx, s); err != nil {

@@ -40,10 +40,10 @@ func line(text string) string {
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// spoken makes an error safe to show whose text may be the guest's: with a line
+// printable makes an error safe to show whose text may be the guest's: with a line
 // feed it could add a hint of its own. What is wrong with an input is told in
 // several lines, and is the host's.
-func spoken(e *fault.Error) *fault.Error {
+func printable(e *fault.Error) *fault.Error {
 	if e.Kind == fault.KindUsage {
 		return e
 	}

@@ -164,7 +164,7 @@ func (s *Store) damaged(base string) (Info, error) {
 	if dot := strings.LastIndexByte(name, '.'); dot > 0 {
 		name = name[:dot]
 	}
-	k := Key{Place: filepath.ToSlash(rel), Name: name}
+	k := Key{Namespace: filepath.ToSlash(rel), Name: name}
 	i := Info{Skill: k.Skill(), Name: name, Damaged: true, key: k, base: base}
 	if st, err := os.Stat(base + ".session"); err == nil {
 		i.Bytes = st.Size()
@@ -252,7 +252,7 @@ func NotFound(name string) error {
 // Forget deletes the sessions of a skill, with everything else that is kept of it.
 // place is as in [Key].
 func (s *Store) Forget(ctx context.Context, owner string) error {
-	if !place().MatchString(owner) {
+	if !namespace().MatchString(owner) {
 		return nil
 	}
 	if _, err := os.Stat(s.dir); errors.Is(err, fs.ErrNotExist) {
@@ -264,7 +264,7 @@ func (s *Store) Forget(ctx context.Context, owner string) error {
 			return err
 		}
 		for _, i := range all {
-			if i.key.Place == owner {
+			if i.key.Namespace == owner {
 				err = errors.Join(err, s.discard(ctx, i.key, i.base))
 			}
 		}
@@ -320,7 +320,7 @@ func (s *Store) room(ctx context.Context, k Key, most int) error {
 	}
 	n := 0
 	for _, i := range s.inMemory(all) {
-		if i.key.Place == k.Place && i.Owner == k.Owner && !i.Ended {
+		if i.key.Namespace == k.Namespace && i.Owner == k.Owner && !i.Ended {
 			n++
 		}
 	}

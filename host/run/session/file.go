@@ -30,25 +30,25 @@ const (
 // header is what is known of a session without its state. Times are in Unix
 // milliseconds.
 type header struct {
-	Place   string           `json:"place"`
-	Owner   string           `json:"owner"`
-	Name    string           `json:"name"`
-	Version string           `json:"version"`
-	Digest  manifests.Digest `json:"digest"`
-	Tool    string           `json:"tool,omitempty"` // of the last call
-	Calls   int              `json:"calls"`
-	Created int64            `json:"created"`
-	Used    int64            `json:"used"`
-	Timeout int64            `json:"timeout_ms"`
-	Discard bool             `json:"discard,omitempty"`
-	State   manifests.Digest `json:"state,omitempty"` // empty: none yet
-	Bytes   int64            `json:"bytes"`           // of the state
+	Namespace string           `json:"place"`
+	Owner     string           `json:"owner"`
+	Name      string           `json:"name"`
+	Version   string           `json:"version"`
+	Digest    manifests.Digest `json:"digest"`
+	Tool      string           `json:"tool,omitempty"` // of the last call
+	Calls     int              `json:"calls"`
+	Created   int64            `json:"created"`
+	Used      int64            `json:"used"`
+	Timeout   int64            `json:"timeout_ms"`
+	Discard   bool             `json:"discard,omitempty"`
+	State     manifests.Digest `json:"state,omitempty"` // empty: none yet
+	Bytes     int64            `json:"bytes"`           // of the state
 	// Number rises with each state, also from one session of the name to the next; 0
 	// in files from before there were numbers.
 	Number uint64 `json:"number,omitempty"`
 }
 
-func (h header) key() Key { return Key{h.Place, h.Owner, h.Name} }
+func (h header) key() Key { return Key{h.Namespace, h.Owner, h.Name} }
 
 // ends is when the session ends unless it is called.
 func (h header) ends() time.Time { return time.UnixMilli(h.Used + h.Timeout) }

@@ -18,7 +18,9 @@ import (
 //	session/PLACE/NAME.WHOSE  -> number (8 bytes, big-endian)
 const numberKeys = "session/"
 
-func (k Key) numberKey() string { return numberKeys + k.Place + "/" + k.Name + "." + whose(k.Owner) }
+func (k Key) numberKey() string {
+	return numberKeys + k.Namespace + "/" + k.Name + "." + whose(k.Owner)
+}
 
 // last is the number of the last state that the store knows of; 0 for none.
 func (s *Store) last(ctx context.Context, k Key) (uint64, error) {

@@ -67,22 +67,22 @@ var (
 
 // A Key names a session.
 type Key struct {
-	// Place is where the skill keeps what it keeps: "skill/NAME" or "dev/NAME".
-	Place string
+	// Namespace is where the skill keeps what it keeps: "skill/NAME" or "dev/NAME".
+	Namespace string
 	// Owner is who the session belongs to: "human:ada".
 	Owner string
 	Name  string
 }
 
 // Skill is the name of the skill.
-func (k Key) Skill() string { return k.Place[strings.LastIndexByte(k.Place, '/')+1:] }
+func (k Key) Skill() string { return k.Namespace[strings.LastIndexByte(k.Namespace, '/')+1:] }
 
 // String is SKILL/NAME.
 func (k Key) String() string { return k.Skill() + "/" + k.Name }
 
 var (
 	sessionName = lazyregexp.New(`^[a-z0-9][a-z0-9._-]{0,63}$`)
-	place       = lazyregexp.New(`^(skill|dev)/[a-z0-9][a-z0-9._-]{0,127}$`)
+	namespace   = lazyregexp.New(`^(skill|dev)/[a-z0-9][a-z0-9._-]{0,127}$`)
 )
 
 // CheckName returns a [fault.KindUsage] error if name is not a name for a session.
@@ -96,13 +96,13 @@ func CheckName(name string) error {
 
 // base is the path of the files of a session, without what tells them apart.
 func (k Key) base(dir string) (string, error) {
-	if !place().MatchString(k.Place) || strings.Contains(k.Place, "..") {
-		return "", fmt.Errorf("session %s: %q is not a place", k, k.Place)
+	if !namespace().MatchString(k.Namespace) || strings.Contains(k.Namespace, "..") {
+		return "", fmt.Errorf("session %s: %q is not a place", k, k.Namespace)
 	}
 	if err := CheckName(k.Name); err != nil {
 		return "", err
 	}
-	return filepath.Join(dir, filepath.FromSlash(k.Place), k.Name+"."+whose(k.Owner)), nil
+	return filepath.Join(dir, filepath.FromSlash(k.Namespace), k.Name+"."+whose(k.Owner)), nil
 }
 
 func whose(owner string) string {

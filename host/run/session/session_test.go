@@ -22,7 +22,7 @@ import (
 	"github.com/skillet-run/skillet/manifests"
 )
 
-var work = Key{Place: "skill/repl", Owner: "human:ada", Name: "work"}
+var work = Key{Namespace: "skill/repl", Owner: "human:ada", Name: "work"}
 
 var usual = Terms{Version: "1.0.0", Digest: manifests.DigestOf([]byte("one")), Timeout: time.Hour, Max: 3, Persist: true, Discard: true}
 
@@ -83,7 +83,7 @@ func TestSessionGoesOn(t *testing.T) {
 	mustAdd(t, a, work, usual, "b", "ab")
 	mustAdd(t, b, work, usual, "c", "abc")  // another process
 	mustAdd(t, a, work, usual, "d", "abcd") // what is in memory is old
-	bob := Key{work.Place, "human:bob", work.Name}
+	bob := Key{work.Namespace, "human:bob", work.Name}
 	mustAdd(t, a, bob, usual, "x", "x")
 	mustAdd(t, a, Key{"dev/repl", work.Owner, work.Name}, usual, "y", "y")
 	all := list(t, b)
@@ -97,7 +97,7 @@ func TestSessionGoesOn(t *testing.T) {
 	if err := a.Forget(t.Context(), "skill/repl"); err != nil {
 		t.Fatal(err)
 	}
-	if all := list(t, a); len(all) != 1 || all[0].key.Place != "dev/repl" {
+	if all := list(t, a); len(all) != 1 || all[0].key.Namespace != "dev/repl" {
 		t.Errorf("left %+v", all)
 	}
 }
@@ -173,7 +173,7 @@ func end(t *testing.T) {
 	s := at(dir, Settings{})
 	short, kept := usual, usual
 	short.Timeout, kept.Timeout, kept.Discard = 50*time.Millisecond, 50*time.Millisecond, false
-	other := Key{work.Place, work.Owner, "kept"}
+	other := Key{work.Namespace, work.Owner, "kept"}
 	mustAdd(t, s, work, short, "a", "a")
 	mustAdd(t, s, other, kept, "a", "a")
 	time.Sleep(60 * time.Millisecond)
@@ -240,7 +240,7 @@ func TestLimits(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := at(dir, Settings{Bytes: 100, Total: 150})
-	name := func(i int) Key { return Key{work.Place, work.Owner, fmt.Sprintf("s%d", i)} }
+	name := func(i int) Key { return Key{work.Namespace, work.Owner, fmt.Sprintf("s%d", i)} }
 	big := strings.Repeat("x", 90)
 	mustAdd(t, s, name(0), usual, big, big)
 	_, err := add(t, s, name(0), usual, "and 20 bytes more....")
@@ -252,7 +252,7 @@ func TestLimits(t *testing.T) {
 	mustAdd(t, s, name(2), usual, "y", "y")
 	_, err = add(t, s, name(3), usual, "y")
 	wantError(t, err, ErrLimit, fault.KindLimit, "[close_session repl/NAME]")
-	mustAdd(t, s, Key{work.Place, "human:bob", "s"}, usual, "y", "y")
+	mustAdd(t, s, Key{work.Namespace, "human:bob", "s"}, usual, "y", "y")
 	mustAdd(t, s, Key{"skill/other", work.Owner, "s"}, usual, "y", "y")
 	if files, _ := filepath.Glob(filepath.Join(dir, "*", "*", "s3.*")); len(files) > 0 {
 		t.Errorf("one that was not begun left %v", files)
@@ -270,7 +270,7 @@ func TestInMemory(t *testing.T) {
 	_, err := add(t, s, work, here, "cd")
 	wantError(t, err, ErrLimit, fault.KindLimit, "session_max_mb")
 	mustAdd(t, s, work, here, "c", "abc")
-	_, err = add(t, s, Key{work.Place, work.Owner, "other"}, here, "a")
+	_, err = add(t, s, Key{work.Namespace, work.Owner, "other"}, here, "a")
 	wantError(t, err, ErrLimit, fault.KindLimit, "[close_session ")
 	if files, _ := filepath.Glob(filepath.Join(dir, "*", "*", "*.session")); len(files) > 0 {
 		t.Errorf("in files: %v", files)
@@ -295,7 +295,7 @@ func TestNames(t *testing.T) {
 		if err := CheckName(name); fault.AsError(err) == nil || fault.AsError(err).Kind != fault.KindUsage {
 			t.Errorf("%q: %v", name, err)
 		}
-		if _, err := add(t, at(t.TempDir(), Settings{}), Key{work.Place, work.Owner, name}, usual, ""); err == nil {
+		if _, err := add(t, at(t.TempDir(), Settings{}), Key{work.Namespace, work.Owner, name}, usual, ""); err == nil {
 			t.Errorf("%q is used", name)
 		}
 	}
@@ -449,7 +449,7 @@ func TestFromBeforeNumbers(t *testing.T) {
 	s := at(dir, Settings{})
 	now := time.Now().UnixMilli()
 	b, err := s.pack(header{
-		Place: work.Place, Owner: work.Owner, Name: work.Name, Version: usual.Version, Digest: usual.Digest, Created: now, Used: now,
+		Namespace: work.Namespace, Owner: work.Owner, Name: work.Name, Version: usual.Version, Digest: usual.Digest, Created: now, Used: now,
 		Timeout: time.Hour.Milliseconds(), Discard: true, Calls: 1, State: stateDigest([]byte("a")), Bytes: 1,
 	}, []byte("a"))
 	if err != nil || bytes.Contains(b, []byte("number")) {
@@ -503,7 +503,7 @@ func TestSweep(t *testing.T) {
 func FuzzFile(f *testing.F) {
 	s := at(f.TempDir(), Settings{})
 	for _, state := range []string{"", "state"} {
-		b, err := s.pack(header{Place: work.Place, Owner: work.Owner, Name: work.Name, Bytes: int64(len(state)), State: stateDigest([]byte(state))}, []byte(state))
+		b, err := s.pack(header{Namespace: work.Namespace, Owner: work.Owner, Name: work.Name, Bytes: int64(len(state)), State: stateDigest([]byte(state))}, []byte(state))
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -147,7 +147,7 @@ func (t *Turn) find(ctx context.Context) (h header, state []byte, found bool, er
 func (t *Turn) begin(ctx context.Context) error {
 	now := time.Now().UnixMilli()
 	t.head = header{
-		Place: t.key.Place, Owner: t.key.Owner, Name: t.key.Name, Version: t.terms.Version, Digest: t.terms.Digest,
+		Namespace: t.key.Namespace, Owner: t.key.Owner, Name: t.key.Name, Version: t.terms.Version, Digest: t.terms.Digest,
 		Created: now, Used: now, Timeout: t.terms.Timeout.Milliseconds(), Discard: t.terms.discards(),
 	}
 	if err := t.store.room(ctx, t.key, t.terms.Max); err != nil {

@@ -20,7 +20,7 @@ func (f *filling) variants() []step {
 	case len(contents) == 1:
 		return f.each(contents[0])
 	}
-	return f.places()
+	return f.fileCalls()
 }
 
 // contents are the properties for the text to work on that the tool needs: all that
@@ -138,9 +138,9 @@ func (s *step) base(page string) {
 	}
 }
 
-// places makes a call for each file, directory or page that a tool takes itself;
+// fileCalls makes a call for each file, directory or page that a tool takes itself;
 // one without any when it needs none.
-func (f *filling) places() []step {
+func (f *filling) fileCalls() []step {
 	p := f.tool.property(func(p property) bool { return p.role == rolePath || p.role == roleURL })
 	if p == nil {
 		return []step{f.step}
@@ -214,7 +214,7 @@ func (k *tool) takes(p property, s source) bool {
 // directory is a bare word behind "in": "in docs", "the src directory".
 func (f *filling) directory() []source {
 	for i, t := range f.clause.tokens {
-		if t.kind != word || f.used[i] || !f.place(i) {
+		if t.kind != word || f.used[i] || !f.namesDirectory(i) {
 			continue
 		}
 		f.used[i] = true
@@ -223,9 +223,9 @@ func (f *filling) directory() []source {
 	return nil
 }
 
-// place says whether a word names a directory: it stands before "directory", or
+// namesDirectory says whether a word names a directory: it stands before "directory", or
 // behind "in" and at the end.
-func (f *filling) place(i int) bool {
+func (f *filling) namesDirectory(i int) bool {
 	last := i+1 == len(f.clause.tokens)
 	if f.lex.stop[strings.ToLower(f.clause.tokens[i].text)] {
 		return false

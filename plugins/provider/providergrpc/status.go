@@ -49,7 +49,7 @@ func Status(err error) error {
 	if err == nil {
 		return nil
 	}
-	e := classed(err)
+	e := classified(err)
 	s := status.New(codeOf(e.Class), wire.Cut(e.Message, maxStatusText))
 	detailed, derr := s.WithDetails(&providerpb.Error{
 		Class: string(e.Class), Message: wire.Cut(e.Message, maxMessageText), RetryAfterMs: milliseconds(e.RetryAfter),
@@ -60,8 +60,8 @@ func Status(err error) error {
 	return detailed.Err()
 }
 
-// classed is any error as a provider's.
-func classed(err error) *provider.Error {
+// classified is any error as a provider's.
+func classified(err error) *provider.Error {
 	var e *provider.Error
 	switch {
 	case errors.As(err, &e):
@@ -93,11 +93,11 @@ func Error(ctx context.Context, err error) error {
 		return nil
 	}
 	if cause := ctx.Err(); cause != nil {
-		return classed(cause)
+		return classified(cause)
 	}
 	s, ok := status.FromError(err)
 	if !ok {
-		return classed(err)
+		return classified(err)
 	}
 	for _, d := range s.Details() {
 		if detail, ok := d.(*providerpb.Error); ok {

@@ -85,7 +85,7 @@ func newRequest(lookup, oflags uint32, rights Rights, fdflags uint32) (r request
 
 // open opens a place. The directory of a preopen opens always, also when it is
 // not there; it is looked for when it is listed.
-func (s *State) open(pl place, r request) (descriptor, Errno) {
+func (s *State) open(pl dirPath, r request) (descriptor, Errno) {
 	if pl.base != 0 {
 		switch {
 		case r.how&Create != 0 && r.how&Exclusive != 0:

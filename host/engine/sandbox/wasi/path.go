@@ -16,8 +16,8 @@ const (
 // preview 1, type lookupflags).
 const lookupFollow = 1
 
-// place is a path below an open directory.
-type place struct {
+// dirPath is a path below an open directory.
+type dirPath struct {
 	dir  *descriptor // good until the table changes
 	path string      // absolute
 	base int         // as in descriptor, when it is that directory itself
@@ -25,7 +25,7 @@ type place struct {
 
 // at finds a place. Paths are relative and stay below their directory as they
 // are written; "." and ".." are taken away from the text.
-func (s *State) at(mem []byte, fd, ptr, n uint32, need Rights) (pl place, errno Errno) {
+func (s *State) at(mem []byte, fd, ptr, n uint32, need Rights) (pl dirPath, errno Errno) {
 	rel, errno := relative(mem, ptr, n)
 	if errno != Success {
 		return pl, errno
@@ -40,7 +40,7 @@ func (s *State) at(mem []byte, fd, ptr, n uint32, need Rights) (pl place, errno 
 		return pl, ENOTCAPABLE
 	}
 	s.touch()
-	pl = place{dir: d, path: strings.TrimSuffix(d.path, "/") + "/" + rel}
+	pl = dirPath{dir: d, path: strings.TrimSuffix(d.path, "/") + "/" + rel}
 	if rel == "." || rel == "./" {
 		pl.path, pl.base = d.path, d.base
 	}

@@ -104,13 +104,13 @@ func (in *instr) emptyBlock() bool { return in.bt < 0 && in.bt&0x7f == blockEmpt
 type jumpScanner struct {
 	cursor
 	*dispatch
-	place
+	position
 	fresh bool // next was set since the last instruction that can be branched to or from
 	odd   bool // something does not fit a dispatch loop
 }
 
-// place is where in a dispatch loop the code is.
-type place struct {
+// A position is a place of the code within a dispatch loop.
+type position struct {
 	part  int // none in front of the loop, and behind it
 	inner int // blocks open inside of the part
 	jump  jump
@@ -139,7 +139,7 @@ func (j *jump) add(in *instr) {
 // loop in ways that it must not.
 func (d *dispatch) survey(c cursor, b *bounds) bool {
 	d.back = slices.Repeat([]int{none}, d.parts)
-	s := &jumpScanner{cursor: c, dispatch: d, place: place{part: none}}
+	s := &jumpScanner{cursor: c, dispatch: d, position: position{part: none}}
 	var in instr
 	for s.pos < s.end && !s.odd {
 		if s.pos == d.at {

@@ -52,7 +52,7 @@ func (l *level) plain() bool { return l.twice || l.single() }
 type loopBuilder struct {
 	cursor
 	*dispatch
-	place
+	position
 	levels []level
 	begins []int // for each part, the level that begins there, or none
 	inside []int // for each part, the innermost level it is in

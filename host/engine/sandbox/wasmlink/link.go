@@ -52,8 +52,8 @@ type linker struct {
 	funcs uint32 // defined, of all units
 }
 
-// place is an item of a unit.
-type place struct {
+// itemRef is an item of a unit.
+type itemRef struct {
 	unit  int
 	index uint32
 }
@@ -126,7 +126,7 @@ func (l *linker) placeImports() error {
 	resolved := make([][]target, len(l.units))
 	for i, u := range l.units {
 		for j := range u.Module.Imports {
-			t, err := l.resolve(place{i, uint32(j)})
+			t, err := l.resolve(itemRef{i, uint32(j)})
 			if err != nil {
 				return err
 			}
@@ -160,7 +160,7 @@ type target struct {
 }
 
 // resolve follows an imported function through the units to what it is.
-func (l *linker) resolve(p place) (target, error) {
+func (l *linker) resolve(p itemRef) (target, error) {
 	first := l.units[p.unit].Module.Imports[p.index]
 	want := l.units[p.unit].Module.TypeOf(p.index)
 	for range len(l.units) + 1 {
@@ -180,7 +180,7 @@ func (l *linker) resolve(p place) (target, error) {
 		if t := l.units[u].Module.TypeOf(e.Index); !t.Equal(want) {
 			return target{}, fmt.Errorf("%s of %s has the signature %v, and is imported with %v", i.Name, i.Module, t, want)
 		}
-		p = place{u, e.Index}
+		p = itemRef{u, e.Index}
 	}
 	return target{}, fmt.Errorf("%s of %s is an import of itself", first.Name, first.Module)
 }
