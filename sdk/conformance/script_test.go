@@ -69,7 +69,7 @@ var engines = map[string]func() ([]byte, error){
 // TestMain runs the tests, or is one of the processes that bundle for them.
 func TestMain(m *testing.M) {
 	if reexec.Bundler.Is(os.Args) {
-		os.Exit(script.Apart(nil))
+		os.Exit(script.RunBundler(nil))
 	}
 	os.Exit(m.Run())
 }
