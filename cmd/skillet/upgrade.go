@@ -12,15 +12,18 @@ import (
 )
 
 func (t *terminal) upgradeCommand() *cli.Command {
-	return command("upgrade", []cli.Flag{&cli.BoolFlag{Name: "check", Usage: "say whether a newer release is published"}}, t.withHost(t.upgrade))
+	check := t.withHost(t.upgrade)
+	return command("upgrade", []cli.Flag{&cli.BoolFlag{Name: "check", Usage: "say whether a newer release is published"}}, func(c *cli.Context) error {
+		if !c.Bool("check") { // before a home is made
+			return fault.Errorf(fault.KindUsage, "skillet does not replace itself").
+				WithHint("did you mean `skillet update`? `skillet upgrade --check` says whether a newer release of skillet itself is published")
+		}
+		return check(c)
+	})
 }
 
 // upgrade says whether a newer release is published. It never replaces the program.
-func (t *terminal) upgrade(ctx context.Context, c *cli.Context, h *host.Host) error {
-	if !c.Bool("check") {
-		return fault.Errorf(fault.KindUsage, "skillet does not replace itself").
-			WithHint("did you mean `skillet update`? `skillet upgrade --check` says whether a newer release of skillet itself is published")
-	}
+func (t *terminal) upgrade(ctx context.Context, _ *cli.Context, h *host.Host) error {
 	b := upkeep.ThisBuild()
 	done := t.waiting("asking for releases")
 	r, err := h.Govern().Signers.Release(ctx, t.person(), govern.ReleaseCheck{Version: b.Version, Platform: b.Platform})
