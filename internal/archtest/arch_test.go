@@ -55,6 +55,7 @@ var foreign = map[string][]string{
 	"github.com/secure-systems-lab":         {"manifests/signature", "host/record/signer"},
 	"github.com/sigstore/protobuf-specs":    {"manifests/signature"},
 	"github.com/sigstore/sigstore-go":       {"manifests/signature/keyless"},
+	"github.com/tailscale/hujson":           {"cmd/skillet/internal/mcpclient"},
 	"github.com/tetratelabs/wazero":         {"host/engine/sandbox", "host/engine/sandbox/reference"},
 	"github.com/urfave/cli":                 {"cmd/skillet", "cmd/skillet/internal/cmdline"},
 	"github.com/viterin/vek":                {"host/agents/memory/vector"},

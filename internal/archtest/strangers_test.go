@@ -93,6 +93,7 @@ var unread = map[string]string{
 	"github.com/google/uuid":           "numbers that it makes",
 	"github.com/gowebpki/jcs":          "JSON that this program wrote",
 	"github.com/hashicorp/go-hclog":    "lines of the log, out",
+	"github.com/tailscale/hujson":      "the configuration that a person's own editor wrote",
 	"github.com/knadh/koanf":           "settings of the home",
 	"github.com/coreos/go-systemd":     "words to systemd, out",
 	"github.com/pierrec/lz4":           "machine code that this program made, sealed and verified",

@@ -5,324 +5,143 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tailscale/hujson"
 )
 
-// maxDepth is how deep values may be nested.
-const maxDepth = 64
+// maxValues bounds the objects and lists of a configuration, and so how deep they are nested.
+const maxValues = 1 << 20
 
-// An object is where an object of a text stands, with its members.
-type object struct {
-	open, close int // of its braces
-	members     []member
-	comma       int // behind the comma after the last member; 0 for none
+// A configuration is a text that is one JSON object. Where comments are allowed it may be what
+// editors let people write: with comments, and commas behind the last member.
+type configuration struct {
+	bom  string
+	text string
+	root hujson.Value
 }
 
-// A member is where a member of an object stands.
-type member struct {
-	name       string
-	start, end int     // of the key, and behind the value
-	value      int     // where the value begins
-	object     *object // the value, if it is an object
-}
-
-func (o *object) find(name string) (member, int) {
-	for i, m := range o.members {
-		if m.name == name {
-			return m, i
-		}
+func parse(text string, comments bool) (*configuration, error) {
+	if strings.TrimSpace(text) == "" {
+		text = "{}\n"
 	}
-	return member{}, -1
-}
-
-// A reader reads JSON, and where comments are allowed, what editors let people write: comments, and
-// commas behind the last member.
-type reader struct {
-	text     string
-	at       int
-	comments bool
-}
-
-// readObject reads a text that is one object.
-func readObject(text string, comments bool) (*object, error) {
-	if !utf8.ValidString(text) {
+	c := &configuration{}
+	c.text, c.bom = text, ""
+	if rest, ok := strings.CutPrefix(text, "\uFEFF"); ok {
+		c.text, c.bom = rest, "\uFEFF"
+	}
+	if !utf8.ValidString(c.text) {
 		return nil, errors.New("it is not UTF-8")
 	}
-	r := &reader{text: text, comments: comments}
-	if strings.HasPrefix(text, "\uFEFF") {
-		r.at = len("\uFEFF")
+	if strings.Count(c.text, "{")+strings.Count(c.text, "[") > maxValues {
+		return nil, fmt.Errorf("it has more than %d objects and lists", maxValues)
 	}
-	if err := r.space(); err != nil {
+	var err error
+	if c.root, err = hujson.Parse([]byte(c.text)); err != nil {
 		return nil, err
 	}
-	o, err := r.value(0)
-	if err == nil {
-		err = r.space()
+	if !comments && !c.root.IsStandard() {
+		return nil, errors.New("it has comments, or commas behind the last member, which its client does not read")
 	}
-	switch {
-	case err != nil:
-		return nil, err
-	case o == nil:
+	_, err = membersOf(&c.root)
+	return c, err
+}
+
+func (c *configuration) String() string { return c.bom + c.root.String() }
+
+// membersOf is a value as an object, which has each name once.
+func membersOf(v *hujson.Value) (*hujson.Object, error) {
+	o, ok := v.Value.(*hujson.Object)
+	if !ok {
 		return nil, errors.New("it is not an object")
-	case r.at != len(text):
-		return nil, r.wrong("text behind the object")
+	}
+	names := map[string]bool{}
+	for _, m := range o.Members {
+		name := nameOf(m)
+		if names[name] {
+			return nil, fmt.Errorf("%q is there twice", name)
+		}
+		names[name] = true
 	}
 	return o, nil
 }
 
-func (r *reader) wrong(what string) error {
-	return fmt.Errorf("line %d: %s", 1+strings.Count(r.text[:min(r.at, len(r.text))], "\n"), what)
+func nameOf(m hujson.ObjectMember) string {
+	name, _ := m.Name.Value.(hujson.Literal)
+	return name.String()
 }
 
-func (r *reader) rest() string { return r.text[r.at:] }
-
-// space skips white space, and comments.
-func (r *reader) space() error {
-	for {
-		r.at += len(r.rest()) - len(strings.TrimLeft(r.rest(), " \t\r\n"))
-		switch rest := r.rest(); {
-		case r.comments && strings.HasPrefix(rest, "//"):
-			n := strings.IndexByte(rest, '\n')
-			if n < 0 {
-				n = len(rest)
-			}
-			r.at += n
-		case r.comments && strings.HasPrefix(rest, "/*"):
-			n := strings.Index(rest[2:], "*/")
-			if n < 0 {
-				return r.wrong("a comment that does not end")
-			}
-			r.at += n + 4
-		default:
-			return nil
-		}
-	}
-}
-
-// next takes a character if it is next, and the space behind it.
-func (r *reader) next(c byte) (bool, error) {
-	if r.at >= len(r.text) || r.text[r.at] != c {
-		return false, nil
-	}
-	r.at++
-	return true, r.space()
-}
-
-// value reads a value; it returns what is an object.
-func (r *reader) value(depth int) (*object, error) {
-	if depth > maxDepth {
-		return nil, r.wrong("it is nested too deeply")
-	}
-	if r.at >= len(r.text) {
-		return nil, r.wrong("it ends too early")
-	}
-	switch r.text[r.at] {
-	case '{':
-		return r.object(depth)
-	case '[':
-		return nil, r.list(depth)
-	case '"':
-		_, err := r.string()
-		return nil, err
-	}
-	n := strings.IndexAny(r.rest(), " \t\r\n,]}/")
-	if n < 0 {
-		n = len(r.rest())
-	}
-	if !json.Valid([]byte(r.rest()[:n])) {
-		return nil, r.wrong("a value is expected")
-	}
-	r.at += n
-	return nil, nil
-}
-
-func (r *reader) string() (string, error) {
-	for i := r.at + 1; i < len(r.text); i++ {
-		switch r.text[i] {
-		case '\\':
-			i++
-		case '"':
-			var s string
-			if err := json.Unmarshal([]byte(r.text[r.at:i+1]), &s); err != nil {
-				return "", r.wrong("a string that is not one")
-			}
-			r.at = i + 1
-			return s, nil
-		}
-	}
-	return "", r.wrong("a string that does not end")
-}
-
-func (r *reader) object(depth int) (*object, error) {
-	o := &object{open: r.at}
-	r.at++
-	if err := r.space(); err != nil {
-		return nil, err
-	}
-	for {
-		if r.at < len(r.text) && r.text[r.at] == '}' && (len(o.members) == 0 || o.comma > 0) {
-			o.close = r.at
-			r.at++
-			return o, nil
-		}
-		m, err := r.member(depth)
-		if err != nil {
-			return nil, err
-		}
-		if _, i := o.find(m.name); i >= 0 {
-			return nil, r.wrong(fmt.Sprintf("%q is there twice", m.name))
-		}
-		o.members, o.comma = append(o.members, m), 0
-		if err := r.space(); err != nil {
-			return nil, err
-		}
-		at := r.at + 1
-		comma, err := r.next(',')
-		if err != nil {
-			return nil, err
-		}
-		if comma && r.comments {
-			o.comma = at
-		}
-		if !comma && (r.at >= len(r.text) || r.text[r.at] != '}') {
-			return nil, r.wrong("a comma or } is expected")
-		}
-		if !comma {
-			o.close = r.at
-			r.at++
-			return o, nil
-		}
-	}
-}
-
-func (r *reader) member(depth int) (m member, err error) {
-	if r.at >= len(r.text) || r.text[r.at] != '"' {
-		return m, r.wrong("a name is expected")
-	}
-	m.start = r.at
-	if m.name, err = r.string(); err != nil {
-		return m, err
-	}
-	if err := r.space(); err != nil {
-		return m, err
-	}
-	colon, err := r.next(':')
-	if err != nil {
-		return m, err
-	}
-	if !colon {
-		return m, r.wrong("a colon is expected")
-	}
-	m.value = r.at
-	m.object, err = r.value(depth + 1)
-	m.end = r.at
-	return m, err
-}
-
-func (r *reader) list(depth int) error {
-	r.at++
-	if err := r.space(); err != nil {
-		return err
-	}
-	for first, comma := true, false; ; first = false {
-		if end, err := r.end(first || comma && r.comments); end || err != nil {
-			return err
-		}
-		if _, err := r.value(depth + 1); err != nil {
-			return err
-		}
-		if err := r.space(); err != nil {
-			return err
-		}
-		var err error
-		if comma, err = r.next(','); err != nil {
-			return err
-		}
-		if !comma {
-			if r.at >= len(r.text) || r.text[r.at] != ']' {
-				return r.wrong("a comma or ] is expected")
-			}
-			r.at++
-			return nil
-		}
-	}
-}
-
-// end takes the end of a list, where one may end.
-func (r *reader) end(may bool) (bool, error) {
-	if !may || r.at >= len(r.text) || r.text[r.at] != ']' {
-		return false, nil
-	}
-	r.at++
-	return true, nil
+func find(o *hujson.Object, name string) int {
+	return slices.IndexFunc(o.Members, func(m hujson.ObjectMember) bool { return nameOf(m) == name })
 }
 
 // jsonSet puts an entry under a member of an object in a text, which may be empty. Everything else
 // stays byte for byte.
 func jsonSet(text, under, name string, entry any, comments bool) (string, error) {
-	if strings.TrimSpace(text) == "" {
-		text = "{}\n"
-	}
-	root, err := readObject(text, comments)
+	c, err := parse(text, comments)
 	if err != nil {
 		return "", err
 	}
-	m, i := root.find(under)
+	root, _ := membersOf(&c.root)
+	i := find(root, under)
 	if i < 0 {
-		return insert(text, root, under, map[string]any{name: entry})
+		err := c.add(&c.root, under, map[string]any{name: entry})
+		return c.String(), err
 	}
-	if m.object == nil {
-		return "", fmt.Errorf("%q is not an object", under)
-	}
-	old, i := m.object.find(name)
-	if i < 0 {
-		return insert(text, m.object, name, entry)
-	}
-	if sameValue(text[old.value:old.end], entry) {
-		return text, nil
-	}
-	value, err := indented(entry, lineIndent(text, old.start), unit(text))
-	return text[:old.value] + value + text[old.end:], err
-}
-
-// sameValue reports whether a text is a value, however it is written.
-func sameValue(text string, v any) bool {
-	var b bytes.Buffer
-	want, err := indented(v, "", "")
-	if err != nil || json.Compact(&b, []byte(text)) != nil {
-		return false
-	}
-	is := b.String()
-	b.Reset()
-	return json.Compact(&b, []byte(want)) == nil && b.String() == is
-}
-
-// insert adds a member behind the last one of an object.
-func insert(text string, o *object, name string, value any) (string, error) {
-	outer := lineIndent(text, o.open)
-	in := outer + unit(text)
-	at, before, after := o.open+1, "\n", ""
-	if n := len(o.members); n > 0 {
-		last := o.members[n-1]
-		at, before = last.end, ",\n"
-		if o.comma > 0 {
-			at, before = o.comma, "\n"
-		}
-		if strings.Contains(text[o.open:o.members[0].start], "\n") {
-			in = lineIndent(text, o.members[0].start)
-		} else {
-			after = "\n" + outer // what was in one line
-		}
-	} else if strings.TrimSpace(text[at:o.close]) == "" {
-		text, after = text[:at]+text[o.close:], "\n"+outer
-	}
-	key, err := json.Marshal(name)
+	servers := &root.Members[i].Value
+	in, err := membersOf(servers)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%q: %w", under, err)
 	}
-	v, err := indented(value, in, unit(text))
-	return text[:at] + before + in + string(key) + ": " + v + after + text[at:], err
+	if i = find(in, name); i < 0 {
+		err := c.add(servers, name, entry)
+		return c.String(), err
+	}
+	old := &in.Members[i]
+	value, err := valueOf(entry, lineIndent(c.text, old.Name.StartOffset), unit(c.text))
+	if err != nil || same(old.Value, value) {
+		return text, err
+	}
+	old.Value.Value = value.Value
+	return c.String(), nil
+}
+
+// same reports whether values are the same, however they are written.
+func same(a, b hujson.Value) bool {
+	a, b = a.Clone(), b.Clone()
+	for _, v := range []*hujson.Value{&a, &b} {
+		v.BeforeExtra, v.AfterExtra = nil, nil
+		v.Minimize()
+	}
+	return bytes.Equal(a.Pack(), b.Pack())
+}
+
+// add adds a member behind the last one of an object.
+func (c *configuration) add(to *hujson.Value, name string, member any) error {
+	o, _ := to.Value.(*hujson.Object)
+	outer := lineIndent(c.text, to.StartOffset)
+	in, lines := outer+unit(c.text), false
+	if len(o.Members) > 0 {
+		before := string(o.Members[0].Name.BeforeExtra)
+		if i := strings.LastIndexByte(before, '\n'); i >= 0 {
+			in, lines = before[i+1:], true
+		}
+	}
+	value, err := valueOf(member, in, unit(c.text))
+	if err != nil {
+		return err
+	}
+	switch blank := strings.TrimSpace(string(o.AfterExtra)) == ""; {
+	case len(o.Members) == 0 && blank:
+		o.AfterExtra = []byte("\n" + outer)
+	case len(o.Members) > 0 && !lines: // what was in one line
+		o.AfterExtra = append([]byte("\n"+outer), o.AfterExtra...)
+	}
+	value.BeforeExtra = []byte(" ")
+	o.Members = append(o.Members, hujson.ObjectMember{Name: hujson.Value{BeforeExtra: []byte("\n" + in), Value: hujson.String(name)}, Value: value})
+	return nil
 }
 
 // jsonRemove takes an entry out from under a member. ok is false when there is none.
@@ -330,29 +149,36 @@ func jsonRemove(text, under, name string, comments bool) (_ string, ok bool, err
 	if strings.TrimSpace(text) == "" {
 		return text, false, nil
 	}
-	root, err := readObject(text, comments)
+	c, err := parse(text, comments)
 	if err != nil {
 		return "", false, err
 	}
-	m, i := root.find(under)
-	if i < 0 || m.object == nil {
+	root, _ := membersOf(&c.root)
+	i := find(root, under)
+	if i < 0 {
 		return text, false, nil
 	}
-	o := m.object
-	old, i := o.find(name)
+	o, err := membersOf(&root.Members[i].Value)
+	if err != nil {
+		return text, false, nil
+	}
+	if i = find(o, name); i < 0 {
+		return text, false, nil
+	}
+	old := o.Members[i]
+	o.Members = slices.Delete(o.Members, i, i+1)
 	switch {
-	case i < 0:
-		return text, false, nil
 	case i > 0:
-		return text[:o.members[i-1].end] + text[old.end:], true, nil
-	case len(o.members) > 1:
-		return text[:old.start] + text[o.members[1].start:], true, nil
+		o.Members[i-1].Value.AfterExtra = old.Value.AfterExtra
+	case len(o.Members) > 0:
+		o.Members[0].Name.BeforeExtra = old.Name.BeforeExtra
+	default:
+		o.AfterExtra = slices.Concat(old.Name.BeforeExtra, old.Value.AfterExtra, o.AfterExtra)
+		if strings.TrimSpace(string(o.AfterExtra)) == "" {
+			o.AfterExtra = nil
+		}
 	}
-	start, end := old.start, max(old.end, o.comma)
-	if rest := text[end:o.close]; strings.TrimSpace(text[o.open+1:start]) == "" && strings.TrimSpace(rest) == "" {
-		start, end = o.open+1, o.close
-	}
-	return text[:start] + text[end:], true, nil
+	return c.String(), true, nil
 }
 
 // lineIndent is the white space at the beginning of the line of a place.
@@ -371,12 +197,14 @@ func unit(text string) string {
 	return "  "
 }
 
-// indented is a value as JSON behind a key.
-func indented(v any, prefix, unit string) (string, error) {
+// valueOf is a value as it is written behind a key.
+func valueOf(v any, prefix, unit string) (hujson.Value, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent(prefix, unit)
-	err := e.Encode(v)
-	return strings.TrimSuffix(b.String(), "\n"), err
+	if err := e.Encode(v); err != nil {
+		return hujson.Value{}, err
+	}
+	return hujson.Parse(bytes.TrimSpace(b.Bytes()))
 }

@@ -12,7 +12,7 @@ import (
 
 var entry = Entry{"/usr/bin/skillet", []string{"mcp"}}
 
-func find(t testing.TB, name string) Client {
+func client(t testing.TB, name string) Client {
 	t.Helper()
 	c, ok := Find(name)
 	if !ok {
@@ -47,20 +47,20 @@ func TestSetAndRemove(t *testing.T) {
 		{"codex", "[mcp_servers.\"skillet\"]\ncommand = \"old\"\n[mcp_servers.skillet.env]\nA = \"b\"\n\n[tui]\nx = 1\n",
 			"[mcp_servers.skillet]\ncommand = \"/usr/bin/skillet\"\nargs = [\"mcp\"]\n\n[tui]\nx = 1\n", "[tui]\nx = 1\n"},
 	} {
-		client := find(t, c.client)
-		got, err := client.Set(c.old, entry)
+		of := client(t, c.client)
+		got, err := of.Set(c.old, entry)
 		if err != nil || got != c.want {
 			t.Errorf("%s: %q becomes\n%s\n%v, want\n%s", c.client, c.old, got, err, c.want)
 			continue
 		}
-		if again, err := client.Set(got, entry); err != nil || again != got {
+		if again, err := of.Set(got, entry); err != nil || again != got {
 			t.Errorf("%s: %q set twice: %q %v", c.client, c.old, again, err)
 		}
-		without, ok, err := client.Remove(got)
+		without, ok, err := of.Remove(got)
 		if err != nil || !ok || without != c.removed {
 			t.Errorf("%s: %q without it is\n%q %v %v, want\n%q", c.client, got, without, ok, err, c.removed)
 		}
-		if _, ok, err := client.Remove(without); ok || err != nil {
+		if _, ok, err := of.Remove(without); ok || err != nil {
 			t.Errorf("%s: %q removed twice: %v %v", c.client, got, ok, err)
 		}
 	}
@@ -68,17 +68,17 @@ func TestSetAndRemove(t *testing.T) {
 
 // A file that cannot be read for sure is refused.
 func TestRefuses(t *testing.T) {
-	for client, texts := range map[string][]string{
+	for name, texts := range map[string][]string{
 		"cursor": {
 			"{", "[]", "1", `{"a":1}{`, `{"a":1,}`, "// x\n{}", `{"mcpServers":[]}`, `{"mcpServers":{},"mcpServers":{}}`, `{"a":tru}`, `{"a":"\x"}`, "{\"a\":\"\xff\"}", `{"a" 1}`, `{"a":[1,]}`, `{a:1}`,
-			strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100),
+			strings.Repeat(`{"a":`, 2<<20) + "1" + strings.Repeat("}", 2<<20),
 		},
 		"zed":   {"{/*", "{,}", `{"a":1,,}`, `{"a":"}`},
 		"codex": {"a", "[a", "a = [", "a = ]", `a = "x`, "mcp_servers = {}", "mcp_servers.skillet.command = \"x\"", "[mcp_servers]\nskillet = {}", "[mcp_servers.skillet]\n[a]\n[mcp_servers.skillet.env]\n", "a = '''x"},
 	} {
 		for _, text := range texts {
-			if got, err := find(t, client).Set(text, entry); err == nil {
-				t.Errorf("%s: %q becomes %q", client, text, got)
+			if got, err := client(t, name).Set(text, entry); err == nil {
+				t.Errorf("%s: %.100q becomes %.100q", name, text, got)
 			}
 		}
 	}
@@ -97,11 +97,11 @@ func TestPaths(t *testing.T) {
 		{"gemini", "linux", "/h/.gemini/settings.json"},
 		{"zed", "darwin", "/h/.config/zed/settings.json"},
 	} {
-		if got := filepath.ToSlash(find(t, c.client).Path(c.goos, "/h", none)); got != c.want {
+		if got := filepath.ToSlash(client(t, c.client).Path(c.goos, "/h", none)); got != c.want {
 			t.Errorf("%s on %s: %s, want %s", c.client, c.goos, got, c.want)
 		}
 	}
-	if got := find(t, "codex").Path("linux", "/h", func(string) string { return "/other" }); got != filepath.FromSlash("/other/config.toml") {
+	if got := client(t, "codex").Path("linux", "/h", func(string) string { return "/other" }); got != filepath.FromSlash("/other/config.toml") {
 		t.Errorf("codex: %s", got)
 	}
 }
@@ -138,7 +138,7 @@ func FuzzSet(f *testing.F) {
 	f.Add("[mcp_servers.a]\nb = [\"\"\"\n]\n\"\"\"]\n[[c]]\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, name := range []string{"cursor", "gemini", "codex"} {
-			c := find(t, name)
+			c := client(t, name)
 			set, err := c.Set(text, entry)
 			if err != nil {
 				continue
