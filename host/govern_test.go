@@ -197,7 +197,7 @@ func TestApproveOnce(t *testing.T) {
 	say := govern.Approval{ID: p.ID, Digest: string(p.Digest)}
 	proposals := h.Govern().Proposals
 	for what, other := range map[string]govern.Approval{
-		"nobody says which digest": {ID: p.ID}, "too short": {ID: p.ID, Digest: "abc"}, "its digest is": {ID: p.ID, Digest: strings.Repeat("0", 64)},
+		"the digest that was shown is missing": {ID: p.ID}, "too short": {ID: p.ID, Digest: "abc"}, "its digest is": {ID: p.ID, Digest: strings.Repeat("0", 64)},
 	} {
 		if _, err := proposals.Approve(t.Context(), ada, other); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)

@@ -30,7 +30,7 @@ var aloneScripts = map[string]string{
 
 // quickScripts are those that are run with a service when not all are.
 var quickScripts = []string{
-	"bare", "canary", "command", "deps-call", "gc", "http", "input", "install", "limits", "outside", "permission", "prompt", "resilience", "rights", "signed", "skillcall", "state", "stats",
+	"bare", "canary", "input", "limits", "permission", "prompt", "signed", "stats",
 }
 
 // The scripts hold where a service has the home, too: what goes through it comes to the same.

@@ -40,10 +40,14 @@ const (
 	tablesToMerge  = 6       // tables of level 0 that are merged at the next close
 )
 
+// badgerOptions are those of a database for whoever holds the lock of the store. Badger's
+// own lock would add nothing but false alarms: a process that is just being started has
+// what is open in this one for a moment, and so would keep a lock that was released.
 func (p *storeDir) badgerOptions(dir string, m mode) badger.Options {
 	o := badger.DefaultOptions(dir).
 		WithLogger(badgerLog{p.log.Named("badger"), &closing{}}).
 		WithReadOnly(m == readOnly).
+		WithBypassLockGuard(true).
 		WithSyncWrites(true).
 		WithDetectConflicts(false). // one transaction writes at a time
 		WithMetricsEnabled(false).
@@ -176,7 +180,7 @@ func ofSystem(err error) error {
 	if err == nil {
 		return nil
 	}
-	for _, cause := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EMFILE, syscall.ENFILE} {
+	for _, cause := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EFBIG, syscall.EMFILE, syscall.ENFILE} {
 		if errors.Is(err, cause) || strings.Contains(err.Error(), cause.Error()) {
 			return cause
 		}

@@ -169,7 +169,9 @@ func readPID(f *os.File) int {
 // Release frees the lock. The file stays: removing it would let two holders
 // in, one on the old file and one on the next.
 func (l *Lock) Release() error {
-	if err := l.file.Close(); err != nil {
+	// Closing alone would do, but for a process that is just being started, which has what
+	// is open in this one for a moment.
+	if err := errors.Join(unlock(l.file), l.file.Close()); err != nil {
 		return fmt.Errorf("unlock %s: %w", l.file.Name(), err)
 	}
 	return nil

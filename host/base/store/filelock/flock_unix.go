@@ -30,3 +30,11 @@ func tryLock(f *os.File, exclusive bool) (bool, error) {
 		}
 	}
 }
+
+func unlock(f *os.File) error {
+	for {
+		if err := unix.Flock(int(f.Fd()), unix.LOCK_UN); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
