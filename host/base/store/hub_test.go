@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,9 +12,15 @@ import (
 // other processes.
 func TestOwnChangesMakeNobodyLookAtAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var changes uint64
-		var failed error
-		h := newHub(Settings{Changes: func() (uint64, error) { return changes, failed }, Poll: time.Second})
+		var changes atomic.Uint64
+		var fails atomic.Bool
+		failed := errors.New("the head cannot be read")
+		h := newHub(Settings{Poll: time.Second, Changes: func() (uint64, error) {
+			if fails.Load() {
+				return 0, failed
+			}
+			return changes.Load(), nil
+		}})
 		defer h.close()
 		l, err := h.listen("a/")
 		if err != nil {
@@ -28,27 +35,26 @@ func TestOwnChangesMakeNobodyLookAtAll(t *testing.T) {
 			}
 		}
 		own := func(key string) {
-			changes++
-			h.publish([]string{key}, changes)
+			h.publish([]string{key}, changes.Add(1))
 		}
 		own("b/1")
 		waits("a key of others was written here", 0, false, errTimeout)
 		own("a/1")
 		waits("its key was written here", 1, false, nil)
 		waits("nothing", 0, false, errTimeout)
-		changes++
+		changes.Add(1)
 		waits("another process wrote", 0, true, nil)
 		own("b/2")
-		changes++
+		changes.Add(1)
 		own("b/3")
 		waits("another process wrote between two that were written here", 0, true, nil)
-		changes++
+		changes.Add(1)
 		h.publish([]string{"b/4"}, 0)
 		waits("it is not known which change was written here", 0, true, nil)
-		h.publish(nil, changes+1) // wrote nothing
-		changes++
+		h.publish(nil, changes.Load()+1) // wrote nothing
+		changes.Add(1)
 		waits("another process made the change that was not made here", 0, true, nil)
-		failed = errors.New("the head cannot be read")
+		fails.Store(true)
 		waits("the number cannot be read", 0, false, failed)
 	})
 }

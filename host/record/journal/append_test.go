@@ -199,9 +199,7 @@ func TestKilledInAWindow(t *testing.T) {
 	j := open(t, dir, Options{SegmentBytes: 4 << 10, Keys: keys, Log: "calls", Clock: time.Now})
 	for range rounds {
 		cmd, out := start(t, dir, 1<<30, ringEnv+"="+ring, windowEnv+"=20ms")
-		time.AfterFunc(time.Duration(10+rand.IntN(80))*time.Millisecond, func() { _ = cmd.Process.Kill() })
-		acks(out, acked)
-		_ = cmd.Wait() // it was killed
+		killed(cmd, out, acked)
 		must(j.Append(t.Context(), Record{Kind: "after the kill"}))
 		if _, err := j.Verify(t.Context()); err != nil {
 			t.Fatal(err)

@@ -92,6 +92,15 @@ func start(t *testing.T, dir string, count int, env ...string) (*exec.Cmd, io.Re
 	return cmd, out
 }
 
+// killed reads what a process acknowledges and kills it, soon after it began to.
+func killed(cmd *exec.Cmd, out io.Reader, into map[string]string) {
+	in := bufio.NewReader(out)
+	_, _ = in.Peek(1) // starting takes long on a busy machine
+	time.AfterFunc(time.Duration(rand.IntN(80))*time.Millisecond, func() { _ = cmd.Process.Kill() })
+	acks(in, into)
+	_ = cmd.Wait() // it was killed
+}
+
 // acks reads "seq hash" lines; a line that was cut off was not acknowledged.
 func acks(r io.Reader, into map[string]string) (failure string) {
 	in := bufio.NewReader(r)
@@ -141,9 +150,7 @@ func TestKilledProcessLosesNothing(t *testing.T) {
 	dir, acked := t.TempDir(), map[string]string{}
 	for range rounds {
 		cmd, out := start(t, dir, 1<<30)
-		time.AfterFunc(time.Duration(10+rand.IntN(80))*time.Millisecond, func() { _ = cmd.Process.Kill() })
-		acks(out, acked)
-		_ = cmd.Wait() // it was killed
+		killed(cmd, out, acked)
 		checkAcked(t, dir, acked)
 	}
 	if len(acked) == 0 {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -410,9 +409,7 @@ func TestKilledProcessLeavesASignedJournal(t *testing.T) {
 	j := open(t, dir, Options{SegmentBytes: 4 << 10, Keys: keys, Log: "calls", Clock: time.Now})
 	for range rounds {
 		cmd, out := start(t, dir, 1<<30, ringEnv+"="+ring)
-		time.AfterFunc(time.Duration(10+rand.IntN(80))*time.Millisecond, func() { _ = cmd.Process.Kill() })
-		acks(out, acked)
-		_ = cmd.Wait() // it was killed
+		killed(cmd, out, acked)
 		if _, err := j.Verify(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -40,7 +40,7 @@ func parse(text string, comments bool) (*configuration, error) {
 	}
 	var err error
 	if c.root, err = hujson.Parse([]byte(c.text)); err != nil {
-		return nil, err
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "hujson: "))
 	}
 	if !comments && !c.root.IsStandard() {
 		return nil, errors.New("it has comments, or commas behind the last member, which its client does not read")
