@@ -232,6 +232,9 @@ func (h *Host) CatchUp(ctx context.Context) error {
 	return h.ledger.CatchUp(ctx)
 }
 
+// Decided is another number at once when anything was decided anywhere, or policies changed.
+func (h *Host) Decided() uint64 { return h.watch.Now() }
+
 // Close releases the home.
 func (h *Host) Close(ctx context.Context) error {
 	var errs []error

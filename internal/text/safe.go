@@ -92,6 +92,17 @@ func Harmless(r rune) rune {
 	return r
 }
 
+// Head is the beginning of a text of at most n bytes, without half a character.
+func Head(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
 // Short cuts text to n characters.
 func Short(s string, n int) string {
 	if r := []rune(s); len(r) > n {

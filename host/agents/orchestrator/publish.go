@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/skillet-run/skillet/host/agents/event"
 	"github.com/skillet-run/skillet/host/agents/memory"
+	"github.com/skillet-run/skillet/internal/text"
 )
 
 // maxLine is how many bytes of foreign text an event has.
@@ -47,16 +47,7 @@ func line(text string) string {
 	return cut(strings.Join(strings.Fields(memory.Shown(text)), " "), maxLine)
 }
 
-// cut is the beginning of a text of at most n bytes, without half a character.
-func cut(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
-}
+func cut(s string, n int) string { return text.Head(s, n) }
 
 // A publisher writes the events of one task in order, in the background, so that the work
 // does not wait for each of them. Events that are not written when the process dies are lost;

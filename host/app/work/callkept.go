@@ -5,10 +5,10 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/skillet-run/skillet/host/base/task"
 	"github.com/skillet-run/skillet/host/run/recording"
+	"github.com/skillet-run/skillet/internal/text"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -43,19 +43,11 @@ const maxTold = 64 << 10
 
 // told is the beginning of a text.
 func told(b []byte) string {
-	text := bounded(strings.ToValidUTF8(string(b[:min(len(b), maxTold)]), "\uFFFD"), maxTold)
+	head := text.Head(strings.ToValidUTF8(string(b[:min(len(b), maxTold)]), "\uFFFD"), maxTold)
 	if len(b) > maxTold {
-		text += "…"
+		head += "…"
 	}
-	return text
-}
-
-// bounded is at most n bytes of a text, without half a letter at its end.
-func bounded(s string, n int) string {
-	for n = min(n, len(s)); n > 0 && n < len(s) && !utf8.RuneStart(s[n]); {
-		n--
-	}
-	return s[:n]
+	return head
 }
 
 // kept is what the recording of a call has; nil if there is none. Which recording that is,

@@ -205,15 +205,20 @@ func proposalOf(e *fault.Error) string {
 
 // failed is a call that failed, with what can be done about it.
 func (s *tokenServer) failed(e *fault.Error, run string) *sdk.CallToolResult {
-	f := failure{Status: "failed", Kind: e.Kind, Message: e.Message, RunID: run}
-	if e.Hint != "" || len(e.Remedies) > 0 {
-		f.Hint = s.e.s.Say(e.Hint, e.Remedies)
-	}
+	f := failure{Status: "failed", Kind: e.Kind, Message: e.Message, RunID: run, Hint: s.e.hint(e)}
 	text := f.Message
 	if f.Hint != "" {
 		text += "\nhint: " + f.Hint
 	}
 	return told(text, f)
+}
+
+// hint says what can be done about an error; empty for nothing.
+func (e *Edge) hint(of *fault.Error) string {
+	if of.Hint == "" && len(of.Remedies) == 0 {
+		return ""
+	}
+	return e.s.Say(of.Hint, of.Remedies)
 }
 
 // told is an answer that is not the tool's, and does not have to fit its schema.

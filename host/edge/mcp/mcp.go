@@ -37,6 +37,8 @@ type Services struct {
 	// the hint that speaks of it.
 	Explain func(error) *fault.Error
 	Say     func(hint string, remedies []fault.Remedy) string
+	// Decided is another number at once when anything was decided.
+	Decided func() uint64
 	// Refused puts a call that was refused on record, because of who asked.
 	Refused func(ctx context.Context, p govern.Pass, what string, why error) error
 }

@@ -69,8 +69,8 @@ func (s *tokenServer) render(ctx context.Context, r *sdk.GetPromptRequest) (*sdk
 func (s *tokenServer) wrong(err error) error {
 	e := s.e.s.Explain(err)
 	text := e.Message
-	if e.Hint != "" || len(e.Remedies) > 0 {
-		text += "; " + s.e.s.Say(e.Hint, e.Remedies)
+	if hint := s.e.hint(e); hint != "" {
+		text += "; " + hint
 	}
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: text}
 }

@@ -33,6 +33,7 @@ type tokenServer struct {
 	mu     sync.Mutex
 	passed govern.Pass
 	shown  offer
+	at     uint64 // what Decided was before it was looked what to show; 0 before that
 }
 
 // maxSessions is how many sessions a token has at most at the same time.
@@ -107,8 +108,13 @@ type offer struct {
 	prompts map[string]prompt
 }
 
-// refresh brings what is shown to what is installed now. Clients are told what changed.
+// refresh brings what is shown to what is installed now, if anything was decided since.
+// Clients are told what changed.
 func (s *tokenServer) refresh(ctx context.Context) error {
+	at := s.e.s.Decided()
+	if s.isShown(at) {
+		return nil
+	}
 	now, err := s.offered(ctx)
 	if err != nil {
 		return err
@@ -116,7 +122,7 @@ func (s *tokenServer) refresh(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.shown
-	s.shown = now
+	s.shown, s.at = now, at
 	for name, t := range now.tools {
 		if before, ok := old.tools[name]; !ok || !same(before.shown, t.shown) {
 			s.server.AddTool(t.shown, s.handle)
@@ -130,6 +136,12 @@ func (s *tokenServer) refresh(ctx context.Context) error {
 	}
 	s.server.RemovePrompts(missing(old.prompts, now.prompts)...)
 	return nil
+}
+
+func (s *tokenServer) isShown(at uint64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.at == at
 }
 
 // same reports whether clients see no difference.

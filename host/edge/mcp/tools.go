@@ -52,7 +52,8 @@ func nameOf(skill, tool string) string {
 	return name[:maxName-9] + "_" + hex.EncodeToString(sum[:4])
 }
 
-// inputMember has the input of a tool whose input need not be an object, as arguments are.
+// inputMember names the one member of the arguments of a tool without a schema. Its value is
+// the input: arguments are always an object, and such an input may be anything.
 const inputMember = "input"
 
 // freeSchema is the schema of the arguments of a tool that has none.

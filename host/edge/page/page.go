@@ -10,6 +10,7 @@ import (
 	"html/template"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/skillet-run/skillet/host/app/work"
@@ -21,18 +22,21 @@ const Policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; 
 //go:embed *.html
 var files embed.FS
 
-var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"policy": func() string { return Policy },
-	"shown":  func(v any) string { return work.Shown(fmt.Sprint(v)) },
-	"short":  short,
-	"raw":    func(b []byte) string { return work.Shown(short(string(b))) },
-	"at":     at,
-	"took":   took,
-	"ms": func(ms float64) string {
-		return time.Duration(ms * float64(time.Millisecond)).Round(10 * time.Microsecond).String()
-	},
-	"usd": func(micro int64) string { return fmt.Sprintf("%.4f USD", float64(micro)/1e6) },
-}).ParseFS(files, "*.html"))
+// pages are read when one is written: most commands write none.
+var pages = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"policy": func() string { return Policy },
+		"shown":  func(v any) string { return work.Shown(fmt.Sprint(v)) },
+		"short":  short,
+		"raw":    func(b []byte) string { return work.Shown(short(string(b))) },
+		"at":     at,
+		"took":   took,
+		"ms": func(ms float64) string {
+			return time.Duration(ms * float64(time.Millisecond)).Round(10 * time.Microsecond).String()
+		},
+		"usd": func(micro int64) string { return fmt.Sprintf("%.4f USD", float64(micro)/1e6) },
+	}).ParseFS(files, "*.html"))
+})
 
 // Task writes the page of a task.
 func Task(w io.Writer, t work.Telling) error {
@@ -45,7 +49,7 @@ func Run(w io.Writer, t work.CallTelling) error {
 }
 
 func write(w io.Writer, name string, of any) error {
-	if err := pages.ExecuteTemplate(w, name, of); err != nil {
+	if err := pages().ExecuteTemplate(w, name, of); err != nil {
 		return fmt.Errorf("make a page: %w", err)
 	}
 	return nil

@@ -32,7 +32,7 @@ var isolated = flag.Bool("isolated", false, "run the skills of all tests in work
 // everySkill is the setting by which all skills run in processes of their own.
 var everySkill = []runner.Isolated{{Setting: "isolation", Skills: []string{"*"}}}
 
-// isolate has a runner run all skills in worker processes, with -isolated.
+// isolate makes a runner run all skills in worker processes if the flag -isolated is set.
 func isolate(t testing.TB, rt *sandbox.Runtime, functions []sandbox.HostFunc, s *runner.Settings) {
 	t.Helper()
 	if *isolated {
