@@ -89,9 +89,17 @@ func FuzzSkillMD(f *testing.F) {
 	f.Add([]byte(skillMD))
 	addFiles(f, func(data []byte, _ string) { f.Add(data) }, "testdata/bad/*.md")
 	f.Fuzz(func(t *testing.T, data []byte) {
+		front, frontErr := manifests.FrontMatter(data)
+		var object map[string]any
+		if err := json.Unmarshal(front, &object); frontErr == nil && err != nil {
+			t.Fatalf("front matter %s: %v", front, err)
+		}
 		m, err := manifests.ParseSkillMD(data, "SKILL.md")
 		if err != nil {
 			return
+		}
+		if name, _ := object["name"].(string); strings.TrimSpace(name) != m.Name {
+			t.Fatalf("%s: front matter %s, %v", m.Name, front, frontErr)
 		}
 		if m.Type != manifests.KindConversation || m.Prompt == "" || len(m.Unsupported()) > 0 || len(m.PromptParts()) != 1 {
 			t.Fatalf("%+v", m)

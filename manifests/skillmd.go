@@ -2,6 +2,7 @@ package manifests
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -29,6 +30,37 @@ func ParseSkillMD(data []byte, name string) (*Manifest, error) {
 		return nil, documentError(name, errs)
 	}
 	return m, nil
+}
+
+// FrontMatter returns the front matter of a SKILL.md as a JSON object: all of its fields,
+// also those that mean nothing to a [Manifest]. The error wraps [Errors]. A front matter
+// that ParseSkillMD refuses may still be returned.
+func FrontMatter(data []byte) (json.RawMessage, error) {
+	object, p := frontMatterJSON(data)
+	if p != nil {
+		return nil, documentError(FileSkillMD, Errors{*p})
+	}
+	return object, nil
+}
+
+func frontMatterJSON(data []byte) (json.RawMessage, *Problem) {
+	if p := checkSize(data); p != nil {
+		return nil, p
+	}
+	front, _, p := splitFrontMatter(data)
+	if p != nil {
+		return nil, p
+	}
+	doc, p := readYAML(front)
+	if p != nil {
+		return nil, p
+	}
+	if doc.kind != objectNode {
+		return nil, &Problem{Message: "the front matter holds no fields", Suggestion: "write fields such as name: my-skill"}
+	}
+	var b bytes.Buffer
+	doc.appendJSON(&b)
+	return b.Bytes(), nil
 }
 
 func parseSkillMD(data []byte) (*Manifest, Errors) {

@@ -26,7 +26,7 @@ import (
 const tools = "../../../.tools/mcp/node_modules"
 
 // node runs a program of npm, or skips the test where it is not installed.
-func node(t *testing.T, program string, args ...string) *exec.Cmd {
+func node(t testing.TB, program string, args ...string) *exec.Cmd {
 	t.Helper()
 	root, err := filepath.Abs(tools)
 	if err != nil {
@@ -48,13 +48,32 @@ func node(t *testing.T, program string, args ...string) *exec.Cmd {
 }
 
 // A check is one of the suite's.
-type check struct{ ID, Name, Status string }
+type check struct {
+	ID, Name, Status string
+	Message          string `json:"errorMessage"`
+}
 
 // suite runs what a revision requires of a server, and returns the checks of each scenario.
 func suite(t *testing.T, address, revision string) map[string][]check {
 	t.Helper()
+	return checks(t, "--url", address, "--requirements", revision)
+}
+
+// scenario runs one scenario of the suite, and returns its checks.
+func (h *home) scenario(address, name, revision string) []check {
+	h.t.Helper()
+	var all []check
+	for _, c := range checks(h.t, "--url", address, "--scenario", name, "--spec-version", revision, "--force") {
+		all = append(all, c...)
+	}
+	return all
+}
+
+// checks are those that the suite makes of a server, by scenario.
+func checks(t testing.TB, args ...string) map[string][]check {
+	t.Helper()
 	out := t.TempDir()
-	cmd := node(t, "@modelcontextprotocol/conformance/dist/index.js", "server", "--url", address, "--requirements", revision, "-o", out)
+	cmd := node(t, "@modelcontextprotocol/conformance/dist/index.js", append(append([]string{"server"}, args...), "-o", out)...)
 	text, err := cmd.CombinedOutput() // what failed is counted below
 	if cmd.ProcessState == nil {
 		t.Fatal(err)

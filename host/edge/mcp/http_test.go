@@ -61,7 +61,12 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 // client connects a client over HTTP.
 func (h *home) client(url, token, era string, o *sdk.ClientOptions) *sdk.ClientSession {
 	h.t.Helper()
-	cs, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, o).Connect(context.WithoutCancel(h.t.Context()),
+	return h.connect(sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, o), url, token, era)
+}
+
+func (h *home) connect(client *sdk.Client, url, token, era string) *sdk.ClientSession {
+	h.t.Helper()
+	cs, err := client.Connect(context.WithoutCancel(h.t.Context()),
 		&sdk.StreamableClientTransport{Endpoint: url + "/mcp", HTTPClient: &http.Client{Transport: bearer(token)}}, &sdk.ClientSessionOptions{ProtocolVersion: era})
 	if err != nil {
 		h.t.Fatal(err)

@@ -47,9 +47,10 @@ func (e *Edge) newTokenServer(owner string, p govern.Pass) *tokenServer {
 	s := &tokenServer{e: e, owner: owner, passed: p, answers: repeat.New[*sdk.CallToolResult](e.set.AnswerLife)}
 	s.server = sdk.NewServer(&sdk.Implementation{Name: "skillet", Title: "Skillet", Version: cmp.Or(e.set.Version, "devel")}, &sdk.ServerOptions{
 		Instructions: instructions,
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{ListChanged: true}, Prompts: &sdk.PromptCapabilities{ListChanged: true}},
+		Capabilities: capabilities(),
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.TTLMs, c.CacheScope = cacheMS, "private" },
 	})
+	s.serveSkills()
 	get := func(*http.Request) *sdk.Server { return s.server }
 	s.sessions = sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{
 		SessionTimeout: e.set.Idle, MaxRequestBodyBytes: MaxMessage, DisableLocalhostProtection: true, // the API has looked at the host
@@ -58,6 +59,15 @@ func (e *Edge) newTokenServer(owner string, p govern.Pass) *tokenServer {
 		Stateless: true, MaxRequestBodyBytes: MaxMessage, DisableLocalhostProtection: true, PropagateRequestCancellation: true,
 	}))
 	return s
+}
+
+// capabilities are what a server says of itself.
+func capabilities() *sdk.ServerCapabilities {
+	c := &sdk.ServerCapabilities{
+		Tools: &sdk.ToolCapabilities{ListChanged: true}, Prompts: &sdk.PromptCapabilities{ListChanged: true}, Resources: &sdk.ResourceCapabilities{ListChanged: true},
+	}
+	c.AddExtension(extSkills, map[string]any{"directoryRead": true})
+	return c
 }
 
 // cacheMS is for how many milliseconds a client may keep a list that it is told nothing about.
@@ -102,10 +112,12 @@ func (s *tokenServer) pass() govern.Pass {
 	return s.passed
 }
 
-// An offer is what a token is shown: tools and prompts by their names.
+// An offer is what a token is shown: tools and prompts by their names, skills by the URIs of
+// their SKILL.md.
 type offer struct {
 	tools   map[string]tool
 	prompts map[string]prompt
+	folders map[string]*folder
 }
 
 // refresh brings what is shown to what is installed now, if anything was decided since.
@@ -135,6 +147,7 @@ func (s *tokenServer) refresh(ctx context.Context) error {
 		}
 	}
 	s.server.RemovePrompts(missing(old.prompts, now.prompts)...)
+	s.showFolders(old, now)
 	return nil
 }
 
@@ -165,7 +178,7 @@ func missing[V any](old, now map[string]V) []string {
 // offered is what is installed, runs, and is for the token.
 func (s *tokenServer) offered(ctx context.Context) (offer, error) {
 	p := s.pass()
-	o := offer{tools: map[string]tool{}, prompts: map[string]prompt{}}
+	o := offer{tools: map[string]tool{}, prompts: map[string]prompt{}, folders: map[string]*folder{}}
 	if p.May(govern.RightCall) != nil {
 		return o, nil
 	}
@@ -181,6 +194,9 @@ func (s *tokenServer) offered(ctx context.Context) (offer, error) {
 		switch e := fault.AsError(err); {
 		case err == nil:
 			o.add(p, t.Manifest())
+			if isFor(p, t.Manifest()) {
+				o.addFolder(t.Package(), s.before())
+			}
 		case ctx.Err() != nil:
 			return o, ctx.Err()
 		case e.Kind == fault.KindInternal || e.Kind == fault.KindFull:
@@ -188,6 +204,13 @@ func (s *tokenServer) offered(ctx context.Context) (offer, error) {
 		} // what is stopped or was just removed is not shown
 	}
 	return o, nil
+}
+
+// before is what was shown last.
+func (s *tokenServer) before() offer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.shown
 }
 
 // add adds what a skill offers to a token.
