@@ -45,7 +45,9 @@ func (f *filling) filters(p property) {
 		c, end := f.condition(i)
 		if end > 0 {
 			all = append(all, c)
-			f.use(i, end)
+			for ; i < end; i++ {
+				f.used[i] = true
+			}
 			i = end - 1
 		}
 	}

@@ -1,13 +1,12 @@
 package local
 
 import (
-	"bytes"
 	"encoding/json"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/plugins/provider"
 )
 
@@ -26,52 +25,38 @@ func extract(schema json.RawMessage, c conversation) (string, error) {
 	for _, p := range c.passages {
 		texts = append(texts, p.text)
 	}
-	var b bytes.Buffer
-	b.WriteByte('{')
-	found := map[string]bool{}
+	var answer step
 	for _, m := range membersOf(s.Properties) {
-		v, ok := findValue(m, texts)
-		if !ok {
-			continue
+		if v, ok := findValue(m, texts); ok {
+			answer.set(m.name, v)
 		}
-		if len(found) > 0 {
-			b.WriteByte(',')
-		}
-		found[m.name] = true
-		name, err := json.Marshal(m.name)
-		if err != nil {
-			return "", refuse(provider.ClassInternal, "write %q: %v", m.name, err)
-		}
-		b.Write(name)
-		b.WriteByte(':')
-		b.Write(v)
 	}
-	b.WriteByte('}')
-	missing := slices.DeleteFunc(slices.Clone(s.Required), func(n string) bool { return found[n] })
-	if len(missing) > 0 {
+	if missing := slices.DeleteFunc(s.Required, answer.has); len(missing) > 0 {
 		return "", refuse(provider.ClassInvalid, "without a language model, a value is found only where it is written as \"name: value\"; missing: %s", strings.Join(missing, ", "))
 	}
-	return b.String(), nil
+	b, err := answer.input(nil)
+	return string(b), err
 }
 
 // maxName is how long the name of a value may be that is looked for, in bytes.
 const maxName = 100
 
-// findValue finds the value of a property in the texts, the first that fits.
+// findValue finds the value of a property in the texts, the first that fits its schema.
 func findValue(m member, texts []string) (json.RawMessage, bool) {
-	var p property
-	if len(m.name) > maxName || json.Unmarshal(m.value, &p) != nil {
+	s, err := manifests.CompileSchema(m.value)
+	if err != nil || len(m.name) > maxName {
 		return nil, false
 	}
 	words := regexp.QuoteMeta(strings.ToLower(m.name))
 	words = strings.NewReplacer("_", `[ _-]`, `\-`, `[ _-]`).Replace(words)
 	line := regexp.MustCompile(`(?im)^[ \t>*-]*["*_` + "`" + `]*` + words + `["*_` + "`" + `]*[ \t]*[:=][ \t]*["*_` + "`" + `]*(.+?)["*_` + "`" + `,]*[ \t\r]*$`)
 	for _, text := range texts {
-		if v, ok := inObject(text, m.name, &p); ok {
-			return v, true
-		}
+		all := inObjects(text, m.name)
 		for _, found := range line.FindAllStringSubmatch(text, 16) {
-			if v, ok := p.convert(found[1]); ok {
+			all = append(all, readings(found[1])...)
+		}
+		for _, v := range all {
+			if s.Check(v) == nil {
 				return v, true
 			}
 		}
@@ -79,71 +64,43 @@ func findValue(m member, texts []string) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// inObject looks for the member of a JSON object that stands in a text.
-func inObject(text, name string, p *property) (json.RawMessage, bool) {
-	for at, tries := 0, 0; tries < 8; tries++ {
-		i := strings.IndexByte(text[at:], '{')
+// inObjects are the members of a name of the JSON objects that stand in a text, of the first eight.
+func inObjects(text, name string) (all []json.RawMessage) {
+	for range 8 {
+		i := strings.IndexByte(text, '{')
 		if i < 0 {
-			return nil, false
+			break
 		}
-		at += i
 		var object json.RawMessage
-		if json.NewDecoder(strings.NewReader(text[at:])).Decode(&object) == nil {
+		if json.NewDecoder(strings.NewReader(text[i:])).Decode(&object) == nil {
 			for _, m := range membersOf(object) {
-				if m.name == name && p.has(m.value) {
-					return m.value, true
+				if m.name == name {
+					all = append(all, m.value)
 				}
 			}
 		}
-		at++
+		text = text[i+1:]
 	}
-	return nil, false
+	return all
 }
 
-// has says whether a value is of the type, and among the values, of a property.
-func (p *property) has(v json.RawMessage) bool {
-	types := map[byte]string{'{': "object", '[': "array", '"': "string", 't': "boolean", 'f': "boolean", 'n': "null"}
-	name := types[v[0]]
-	if name == "" {
-		name = "number"
-		if _, err := strconv.ParseInt(string(v), 10, 64); err == nil && !p.Type.is("number") {
-			name = "integer"
-		}
-	}
-	if !p.Type.is(name) || name == "object" || name == "array" && p.Items == nil {
-		return false
-	}
-	var text string
-	return len(p.Enum) == 0 || json.Unmarshal(v, &text) == nil && slices.Contains(p.Enum, text)
-}
-
-// convert makes a value of a property of what stands behind its name.
-func (p *property) convert(text string) (json.RawMessage, bool) {
+// readings are the values that a text can stand for: JSON, yes or no, a string, or a list of them.
+func readings(text string) (all []json.RawMessage) {
 	text = strings.TrimSpace(text)
-	if p.Items != nil && p.Type.is("array") {
-		if !p.Items.Type.is("string") {
-			return nil, false
-		}
-		var list []string
-		for _, item := range strings.Split(text, ",") {
-			list = append(list, strings.TrimSpace(item))
-		}
-		b, err := json.Marshal(list)
-		return b, err == nil
+	lower := strings.ToLower(text)
+	if json.Valid([]byte(text)) && text[0] != '{' {
+		all = append(all, json.RawMessage(text))
 	}
-	if p.Type.is("string") {
-		for _, e := range p.Enum {
-			if strings.EqualFold(e, text) {
-				text = e
-			}
-		}
-		b, err := json.Marshal(text)
-		return b, err == nil && p.has(b)
+	if b, ok := map[string]string{"yes": "true", "no": "false", "true": "true", "false": "false"}[lower]; ok {
+		all = append(all, json.RawMessage(b))
 	}
-	yes := map[string]string{"yes": "true", "no": "false", "true": "true", "false": "false"}
-	if v, ok := yes[strings.ToLower(text)]; ok && p.Type.is("boolean") {
-		return json.RawMessage(v), true
+	list := strings.Split(text, ",")
+	for i := range list {
+		list[i] = strings.TrimSpace(list[i])
 	}
-	v := json.RawMessage(text)
-	return v, json.Valid(v) && strings.IndexByte("0123456789-", text[0]) >= 0 && p.has(v) && p.allows(text)
+	for _, v := range []any{text, lower, list} {
+		b, _ := json.Marshal(v) // strings always can be
+		all = append(all, b)
+	}
+	return all
 }

@@ -128,7 +128,16 @@ func (c *clause) means(mean string) bool {
 }
 
 func (c *clause) says(words ...string) bool {
-	return slices.ContainsFunc(c.tokens, func(t token) bool { return t.kind == word && slices.Contains(words, strings.ToLower(t.text)) })
+	return slices.ContainsFunc(c.tokens, func(t token) bool { return t.isAny(words) })
+}
+
+// is reports whether token i is one of some words.
+func (c *clause) is(i int, words string) bool {
+	return i >= 0 && i < len(c.tokens) && c.tokens[i].isAny(strings.Fields(words))
+}
+
+func (t token) isAny(words []string) bool {
+	return t.kind == word && slices.Contains(words, strings.ToLower(t.text))
 }
 
 func (c *clause) kinds(k kind) int {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -147,26 +148,36 @@ func TestGoals(t *testing.T) {
 	}
 }
 
-// TestCounted counts how many goals of two further lists come to the calls they
-// should. They are no lists to tune with: only getting worse is an error.
+// reached reports whether a plan is told as the answer to its goal: all of the goal came to
+// calls, and nothing in it is left over.
+func (p *planner) reached() bool {
+	return len(p.done) > 0 && !slices.ContainsFunc(p.done, func(o outcome) bool { return len(o.made) == 0 || len(o.missed) > 0 })
+}
+
+// TestCounted counts how many goals of further lists come to the calls they should. They
+// are not lists to tune with: only getting worse is an error.
 func TestCounted(t *testing.T) {
 	t.Parallel()
 	tools, lex := bundled(t), newLexicon()
-	for file, least := range map[string]int{"testdata/heldout.txt": 40, "testdata/messy.txt": 28} {
-		cases, hits := goalCases(t, file), 0
+	for file, want := range map[string][2]int{"testdata/heldout.txt": {40, 0}, "testdata/messy.txt": {28, 1}, "testdata/strangers.txt": {30, 3}} {
+		cases, hits, wrong := goalCases(t, file), 0, 0
 		for _, c := range cases {
-			got := lex.plan(c.goal, nil, tools).written(t)
-			if got == c.wanted(t) {
+			p := lex.plan(c.goal, nil, tools)
+			got := p.written(t)
+			if got == c.wanted(t) || c.want == "" && !p.reached() {
 				hits++
 				continue
 			}
+			if p.reached() {
+				wrong++
+			}
 			if testing.Verbose() {
-				t.Logf("%s:%d: %s\ngot\n%swant\n%s", file, c.line, c.goal, got, c.wanted(t))
+				t.Logf("%s:%d: told as reached: %v, %s\ngot\n%swant\n%s", file, c.line, p.reached(), c.goal, got, c.wanted(t))
 			}
 		}
-		t.Logf("%s: %d of %d goals", file, hits, len(cases))
-		if hits < least {
-			t.Errorf("%s: %d goals come to what they should, and were %d", file, hits, least)
+		t.Logf("%s: %d of %d goals, %d wrong and told as reached", file, hits, len(cases), wrong)
+		if hits < want[0] || wrong > want[1] {
+			t.Errorf("%s: %d goals come to what they should, want %d; %d are wrong and told as reached, want at most %d", file, hits, want[0], wrong, want[1])
 		}
 	}
 }

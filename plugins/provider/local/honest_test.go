@@ -16,15 +16,7 @@ func TestHonest(t *testing.T) {
 	}
 	for _, c := range cases {
 		p := lex.plan(c.goal, nil, tools)
-		got := "solved"
-		for _, o := range p.done {
-			if len(o.made) == 0 || len(o.missed) > 0 {
-				got = "refused"
-			}
-		}
-		if len(p.done) == 0 {
-			got = "refused"
-		}
+		got := map[bool]string{true: "solved", false: "refused"}[p.reached()]
 		if got != strings.TrimSpace(c.want) {
 			t.Errorf("honest.txt:%d: %s: %s\n%s", c.line, c.goal, got, p.written(t))
 		}

@@ -1,8 +1,11 @@
 package local
 
 import (
+	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
 // concepts are the words that are taken for one. The first of a line is its name;
@@ -84,24 +87,25 @@ type lexicon struct {
 }
 
 func newLexicon() *lexicon {
-	l := &lexicon{map[string]string{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, &catalog{}}
+	l := &lexicon{map[string]string{}, map[string]bool{}, setOf(stop), setOf(generic), &catalog{}}
 	for line := range strings.Lines(concepts) {
 		line, action := strings.CutPrefix(strings.TrimSpace(line), "!")
 		words := strings.Fields(line)
 		for _, w := range words {
 			l.concept[stem(w)] = words[0]
 		}
-		if action {
-			l.actions[words[0]] = true
-		}
-	}
-	for _, w := range strings.Fields(stop) {
-		l.stop[w] = true
-	}
-	for _, w := range strings.Fields(generic) {
-		l.generic[w] = true
+		l.actions[words[0]] = action
 	}
 	return l
+}
+
+// setOf are the words of a list.
+func setOf(words string) map[string]bool {
+	set := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		set[w] = true
+	}
+	return set
 }
 
 // meaning is the concept of a word: its own stem when it has no other. Empty is a
@@ -125,82 +129,52 @@ func (l *lexicon) isAction(word string) bool {
 
 // meanings are the concepts of a text, with those of its phrases.
 func (l *lexicon) meanings(text string) []string {
-	words := wordsOf(text)
-	var all []string
-	for i := 0; i < len(words); i++ {
-		if i+2 < len(words) {
-			if p, ok := phrases[strings.Join(words[i:i+3], " ")]; ok {
-				all = append(all, p)
-				i += 2
-				continue
+	return slices.DeleteFunc(l.read(wordsOf(text)), func(m string) bool { return m == "" })
+}
+
+// read are the concepts of words that stand side by side; empty for one without.
+func (l *lexicon) read(words []string) []string {
+	all := make([]string, len(words))
+	for i, w := range words {
+		all[i] = l.meaning(w)
+	}
+	for n := 2; n <= 3; n++ {
+		for i := 0; i+n <= len(words); i++ {
+			if p, ok := phrases[strings.Join(words[i:i+n], " ")]; ok {
+				copy(all[i:i+n], append(strings.Fields(p), "", ""))
 			}
-		}
-		if i+1 < len(words) {
-			if p, ok := phrases[words[i]+" "+words[i+1]]; ok {
-				all = append(all, strings.Fields(p)...)
-				i++
-				continue
-			}
-		}
-		if m := l.meaning(words[i]); m != "" {
-			all = append(all, m)
 		}
 	}
 	return all
 }
 
+var camel = lazyregexp.New(`(\p{Ll})(\p{Lu})`)
+
 // wordsOf are the words of a text in lower case. A name such as read_text or
 // readText is several.
 func wordsOf(text string) []string {
-	var words []string
-	var word strings.Builder
-	end := func() {
-		if word.Len() > 0 {
-			words = append(words, strings.ToLower(word.String()))
-			word.Reset()
-		}
-	}
-	lower := false
-	for _, r := range text {
-		switch {
-		case r == '\'' || r == '’':
-			continue
-		case !unicode.IsLetter(r) && !unicode.IsNumber(r):
-			end()
-		case unicode.IsUpper(r) && lower:
-			end()
-			word.WriteRune(r)
-		default:
-			word.WriteRune(r)
-		}
-		lower = unicode.IsLower(r)
-	}
-	end()
-	return words
+	text = camel().ReplaceAllString(strings.NewReplacer("'", "", "’", "").Replace(text), "$1 $2")
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 }
+
+// plurals are how words end that may be plurals, and how the singular ends. The first fits.
+var plurals = [][2]string{{"ies", "y"}, {"sses", "ss"}, {"ss", "ss"}, {"us", "us"}, {"is", "is"}, {"s", ""}}
 
 // stem takes the common endings of English off a word. It only has to take the
 // same off the words of a goal and of a description.
 func stem(w string) string {
-	w = strings.ToLower(w)
-	switch {
-	case strings.HasSuffix(w, "ies") && len(w) > 4:
-		w = w[:len(w)-3] + "y"
-	case strings.HasSuffix(w, "sses"):
-		w = w[:len(w)-2]
-	case strings.HasSuffix(w, "s") && len(w) > 3 && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") && !strings.HasSuffix(w, "is"):
-		w = w[:len(w)-1]
+	for _, e := range plurals {
+		if base, ok := strings.CutSuffix(w, e[0]); ok && len(w) > 3 {
+			w = base + e[1]
+			break
+		}
 	}
-	if base, ok := strings.CutSuffix(w, "ly"); ok && len(base) > 4 {
-		w = base
-	}
-	for _, ending := range []string{"ing", "ed"} {
+	for _, ending := range []string{"ly", "ing", "ed"} {
 		if base, ok := strings.CutSuffix(w, ending); ok && len(base) > 2 && strings.ContainsAny(base, "aeiouy") {
 			if n := len(base); base[n-1] == base[n-2] && !strings.ContainsRune("lsz", rune(base[n-1])) {
 				base = base[:n-1]
 			}
 			w = base
-			break
 		}
 	}
 	if len(w) > 3 {

@@ -400,7 +400,7 @@ func (c *clause) condition(l *lexicon, i int) bool {
 // boundsUsed reports whether a word says that the number behind it is the most there may
 // be, and that number became part of an input.
 func (b *builder) boundsUsed(i int) bool {
-	return slices.Contains(bounds, strings.ToLower(b.clause.tokens[i].text)) && i+1 < len(b.used) && b.used[i+1]
+	return b.clause.is(i, bounds) && i+1 < len(b.used) && b.used[i+1]
 }
 
 // handed reports whether a literal of the goal is part of an input of the steps; the name

@@ -143,39 +143,17 @@ func parseAnswer(text string) reply {
 	return a
 }
 
-// rescue reads the member in which an object was cut off, if it is a text.
+// rescue reads the member in which an object was cut off, if it is a text: it is ended where
+// it was cut, or a few bytes before, where half a character or escape is left.
 func (a *reply) rescue(body string) {
-	whole := 1
-	for _, m := range a.members {
-		name, err := json.Marshal(m.name)
-		if err != nil {
-			return
-		}
-		i := strings.Index(body[whole:], string(name)+":")
-		if i < 0 {
-			return
-		}
-		whole += i + len(name) + 1
-		whole += strings.Index(body[whole:], string(m.value)) + len(m.value)
-	}
-	rest := strings.TrimLeft(body[whole:], ", \n\t")
-	name, value, ok := strings.Cut(rest, ":")
-	value = strings.TrimSpace(value)
-	var key, text string
-	if !ok || json.Unmarshal([]byte(name), &key) != nil || !strings.HasPrefix(value, `"`) {
-		return
-	}
 	for _, mark := range []string{"\n(cut", "\n[cut"} {
-		if i := strings.LastIndex(value, mark); i > 0 {
-			value = value[:i]
+		if i := strings.LastIndex(body, mark); i > 0 {
+			body = body[:i]
 		}
 	}
-	for drop := 0; drop < 12 && drop < len(value); drop++ { // half a character or escape
-		if quoted := value[:len(value)-drop] + `"`; json.Unmarshal([]byte(quoted), &text) == nil {
-			v, err := json.Marshal(text)
-			if err == nil {
-				a.members = append(a.members, member{key, v})
-			}
+	for drop := range min(12, len(body)) {
+		if ended := body[:len(body)-drop] + `"}`; json.Valid([]byte(ended)) {
+			a.members = membersOf(json.RawMessage(ended))
 			return
 		}
 	}

@@ -97,59 +97,28 @@ func (s *scanner) next() {
 	s.add(token{kind: mark, text: s.rest[:n]}, n)
 }
 
-// quotes are the marks around quotations, and what ends each.
-var quotes = []struct {
-	open, end string
-	code      bool
-}{{"```", "```", true}, {"`", "`", true}, {`"`, `"`, false}, {"“", "”", false}, {"„", "“", false}, {"«", "»", false}, {"'", "'", false}, {"‘", "’", false}}
+// quotations are the forms of text between marks, those of code first. A single quote within
+// a word is an apostrophe.
+var quotations = []*regexp.Regexp{
+	regexp.MustCompile("(?s)^```(?:[^ (=\n]*\n)?(.+?)```"), regexp.MustCompile("^`([^`]+)`"),
+	regexp.MustCompile(`^"([^"]+)"`), regexp.MustCompile(`^“([^”]+)”`), regexp.MustCompile(`^„([^“]+)“`), regexp.MustCompile(`^«([^»]+)»`),
+	regexp.MustCompile(`(?s)^'(.+?)'(?:\PL|$)`), regexp.MustCompile(`(?s)^‘(.+?)’(?:\PL|$)`),
+}
 
 func (s *scanner) quotation() bool {
-	for _, q := range quotes {
-		body, ok := strings.CutPrefix(s.rest, q.open)
-		if !ok {
+	for i, form := range quotations {
+		at := form.FindStringSubmatchIndex(s.rest)
+		if at == nil {
 			continue
 		}
-		end := closing(body, q.end)
-		if end <= 0 {
-			continue
+		_, size := utf8.DecodeRuneInString(s.rest[at[3]:]) // of the mark that ends it
+		if i == 0 {
+			size = len("```")
 		}
-		text := body[:end]
-		if q.open == "```" {
-			text = strings.TrimPrefix(text[fenceInfo(text):], "\n")
-		}
-		s.add(token{kind: quoted, text: text, code: q.code}, len(q.open)+end+len(q.end))
+		s.add(token{kind: quoted, text: s.rest[at[2]:at[3]], code: i < 2}, at[3]+size)
 		return true
 	}
 	return false
-}
-
-// fenceInfo is how long the name of a language at the start of a fence is.
-func fenceInfo(text string) int {
-	n := strings.IndexByte(text, '\n')
-	if n < 0 || strings.ContainsAny(text[:n], " (=") {
-		return 0
-	}
-	return n
-}
-
-// closing finds the end of a quotation. A single quote within a word is an
-// apostrophe.
-func closing(body, end string) int {
-	if end != "'" && end != "’" {
-		return strings.Index(body, end)
-	}
-	for at := 0; ; {
-		i := strings.Index(body[at:], end)
-		if i < 0 {
-			return -1
-		}
-		at += i
-		r, _ := utf8.DecodeRuneInString(body[at+len(end):])
-		if !unicode.IsLetter(r) {
-			return at
-		}
-		at += len(end)
-	}
 }
 
 // json takes an object or an array.
@@ -159,11 +128,8 @@ func (s *scanner) json() bool {
 	}
 	d := json.NewDecoder(strings.NewReader(s.rest))
 	var v json.RawMessage
-	if d.Decode(&v) != nil {
-		return false
-	}
 	var compact bytes.Buffer
-	if json.Compact(&compact, v) != nil {
+	if d.Decode(&v) != nil || json.Compact(&compact, v) != nil {
 		return false
 	}
 	s.add(token{kind: value, text: compact.String()}, int(d.InputOffset()))
@@ -189,8 +155,7 @@ var abbreviations = map[string]bool{"e.g": true, "i.e": true, "etc": true, "a.m"
 
 // chunk takes what stands between spaces, without the marks at its end.
 func (s *scanner) chunk() bool {
-	if m := webForm.FindString(s.rest); m != "" {
-		m = trimAddress(m)
+	if m := trimAddress(webForm.FindString(s.rest)); m != "" {
 		s.add(token{kind: web, text: m}, len(m))
 		return true
 	}
@@ -200,9 +165,6 @@ func (s *scanner) chunk() bool {
 		return true
 	}
 	c := strings.TrimRight(chunks.FindString(s.rest), ".:!?'’")
-	if c == "" {
-		return false
-	}
 	if t, ok := classify(c); ok {
 		s.add(t, len(c))
 		return true
@@ -242,26 +204,19 @@ func classify(c string) (token, bool) {
 	return token{}, false
 }
 
+var wordForm = regexp.MustCompile(`^[\pL\pN_][\pL\pN_'’]*`)
+
 // word takes one word; "three-sentence" is two.
 func (s *scanner) word(c string) bool {
-	n := 0
-	for n < len(c) {
-		r, size := utf8.DecodeRuneInString(c[n:])
-		apostrophe := n > 0 && (r == '\'' || r == '’')
-		if !unicode.IsLetter(r) && !unicode.IsNumber(r) && r != '_' && !apostrophe {
-			break
-		}
-		n += size
-	}
-	if n == 0 {
+	text := wordForm.FindString(c)
+	if text == "" {
 		return false
 	}
-	text := c[:n]
-	t := token{kind: word, text: text, mean: s.lex.meaning(possessive(text))}
+	t := token{kind: word, text: text}
 	if v, ok := numerals[strings.ToLower(text)]; ok {
 		t = token{kind: number, text: v}
 	}
-	s.add(t, n)
+	s.add(t, len(text))
 	return true
 }
 
@@ -275,25 +230,16 @@ func possessive(w string) string {
 var numerals = map[string]string{"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8",
 	"nine": "9", "ten": "10", "eleven": "11", "twelve": "12", "twenty": "20", "fifty": "50", "hundred": "100"}
 
-// join gives the words of phrases what they mean together.
+// join gives words what they mean, and those of phrases what they mean together.
 func (s *scanner) join() {
-	for i := 0; i+1 < len(s.all); i++ {
-		a, b := &s.all[i], &s.all[i+1]
-		if a.kind != word || b.kind != word {
-			continue
+	for i := 0; i < len(s.all); i++ {
+		var words []string
+		from := i
+		for ; i < len(s.all) && s.all[i].kind == word; i++ {
+			words = append(words, possessive(strings.ToLower(s.all[i].text)))
 		}
-		means, ok := phrases[strings.ToLower(a.text)+" "+strings.ToLower(b.text)]
-		if !ok {
-			continue
-		}
-		first, second, _ := strings.Cut(means, " ")
-		a.mean, b.mean = first, second
-	}
-	for i := 0; i+2 < len(s.all); i++ {
-		a, of, b := &s.all[i], s.all[i+1], &s.all[i+2]
-		means, ok := phrases[strings.ToLower(a.text+" "+of.text+" "+b.text)]
-		if ok && a.kind == word && of.kind == word && b.kind == word {
-			a.mean, b.mean = means, ""
+		for k, mean := range s.lex.read(words) {
+			s.all[from+k].mean = mean
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/plugins/provider"
 )
 
@@ -38,14 +39,13 @@ type property struct {
 	Encoding    string          `json:"contentEncoding"`
 	Enum        []string        `json:"enum"`
 	Default     json.RawMessage `json:"default"`
-	Minimum     *float64        `json:"minimum"`
-	Maximum     *float64        `json:"maximum"`
 	Items       *struct {
 		Type       schemaType                 `json:"type"`
 		Properties map[string]json.RawMessage `json:"properties"`
 	} `json:"items"`
 
 	name     string
+	schema   json.RawMessage
 	role     role
 	required bool
 	means    []string // concepts of its name
@@ -72,6 +72,16 @@ func (t *schemaType) UnmarshalJSON(b []byte) error {
 
 // is says whether values of a type fit; no type at all fits everything.
 func (t schemaType) is(name string) bool { return len(t) == 0 || slices.Contains(t, name) }
+
+// fits reports whether a value is one that the schema of a property accepts.
+func (p *property) fits(v json.RawMessage) bool {
+	s, err := manifests.CompileSchema(p.schema)
+	return err == nil && s.Check(v) == nil
+}
+
+func (p *property) isNumber() bool {
+	return len(p.Type) > 0 && (p.Type.is("integer") || p.Type.is("number"))
+}
 
 // A tool is one that may be called, and what its words tell.
 type tool struct {
@@ -241,9 +251,9 @@ func (l *lexicon) properties(k *tool) {
 	var rest []property
 	required := make([]property, len(schema.Required))
 	for _, m := range membersOf(schema.Properties) {
-		p := property{name: m.name}
+		p := property{name: m.name, schema: m.value}
 		if json.Unmarshal(m.value, &p) != nil {
-			p = property{name: m.name}
+			p = property{name: m.name, schema: m.value}
 		}
 		l.property(k, &p)
 		if i := slices.Index(schema.Required, m.name); i >= 0 {
