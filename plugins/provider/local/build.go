@@ -12,6 +12,7 @@ type step struct {
 	tool   *tool
 	fields []field
 	clause int
+	from   *source // what it reads by itself
 }
 
 // A field is a member of an input: a value that is known, or what a step answers.
@@ -174,6 +175,7 @@ func readCall(t *tool, s source) (step, bool) {
 		return call, false
 	}
 	call.set(p.name, s.name)
+	call.from = &s
 	return call, call.whole()
 }
 

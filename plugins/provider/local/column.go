@@ -12,21 +12,14 @@ type condition struct {
 	Value  string `json:"value,omitempty"`
 }
 
-// comparisons are the words for how values are compared. Longer ones come first.
-var comparisons = []struct {
-	words []string
-	op    string
-}{
-	{[]string{"is", "greater", "than", "or", "equal", "to"}, "ge"}, {[]string{"is", "less", "than", "or", "equal", "to"}, "le"},
-	{[]string{"is", "not", "empty"}, "filled"}, {[]string{"is", "empty"}, "empty"}, {[]string{"is", "missing"}, "empty"}, {[]string{"is", "blank"}, "empty"}, {[]string{"does", "not", "equal"}, "ne"},
-	{[]string{"is", "greater", "than"}, "gt"}, {[]string{"is", "more", "than"}, "gt"}, {[]string{"is", "less", "than"}, "lt"},
-	{[]string{"is", "at", "least"}, "ge"}, {[]string{"is", "at", "most"}, "le"}, {[]string{"is", "not"}, "ne"},
-	{[]string{"is", "above"}, "gt"}, {[]string{"is", "over"}, "gt"}, {[]string{"is", "below"}, "lt"}, {[]string{"is", "under"}, "lt"},
-	{[]string{"greater", "than"}, "gt"}, {[]string{"more", "than"}, "gt"}, {[]string{"less", "than"}, "lt"}, {[]string{"at", "least"}, "ge"},
-	{[]string{"at", "most"}, "le"}, {[]string{"is", "equal", "to"}, "eq"}, {[]string{">", "="}, "ge"}, {[]string{"<", "="}, "le"},
-	{[]string{"!", "="}, "ne"}, {[]string{"=", "="}, "eq"}, {[]string{"above"}, "gt"}, {[]string{"over"}, "gt"}, {[]string{"below"}, "lt"},
-	{[]string{"under"}, "lt"}, {[]string{"equals"}, "eq"}, {[]string{"contains"}, "contains"}, {[]string{"containing"}, "contains"},
-	{[]string{"is"}, "eq"}, {[]string{">"}, "gt"}, {[]string{"<"}, "lt"}, {[]string{"="}, "eq"},
+// comparisons are the words for how values are compared, with "is" before them or without.
+// Longer ones come first.
+var comparisons = []struct{ op, words string }{
+	{"ge", "greater than or equal to"}, {"le", "less than or equal to"}, {"ne", "does not equal"}, {"filled", "not empty"},
+	{"gt", "greater than"}, {"gt", "more than"}, {"lt", "less than"}, {"ge", "at least"}, {"le", "at most"}, {"eq", "equal to"},
+	{"ge", "> ="}, {"le", "< ="}, {"ne", "! ="}, {"eq", "= ="}, {"gt", ">"}, {"lt", "<"}, {"eq", "="},
+	{"gt", "above"}, {"gt", "over"}, {"lt", "below"}, {"lt", "under"}, {"eq", "equals"}, {"contains", "contains"}, {"contains", "containing"},
+	{"empty", "empty"}, {"empty", "missing"}, {"empty", "blank"}, {"ne", "not"},
 }
 
 // filters reads "where age is at least 30 and city=Oslo".
@@ -34,21 +27,15 @@ func (f *filling) filters(p property) {
 	var all []condition
 	for i := 0; i < len(f.clause.tokens); i++ {
 		t := f.clause.tokens[i]
-		if f.used[i] {
-			continue
-		}
-		if t.kind == pair && !f.names(t.key) {
+		if t.kind == pair && f.tool.property(func(p property) bool { return strings.EqualFold(p.name, t.key) }) == nil {
 			all = append(all, condition{t.key, "eq", t.text})
 			f.used[i] = true
-			continue
-		}
-		c, end := f.condition(i)
-		if end > 0 {
+		} else if c, end := f.condition(i); end > 0 {
 			all = append(all, c)
 			for ; i < end; i++ {
 				f.used[i] = true
 			}
-			i = end - 1
+			i--
 		}
 	}
 	if len(all) > 0 {
@@ -56,25 +43,18 @@ func (f *filling) filters(p property) {
 	}
 }
 
-func (f *filling) names(key string) bool {
-	return f.tool.property(func(p property) bool { return strings.EqualFold(p.name, key) }) != nil
-}
-
-// condition reads one, and where it ends; 0 when there is none.
+// condition reads one, and where it ends; 0 when none begins at a token.
 func (f *filling) condition(i int) (condition, int) {
 	t := f.clause.tokens[i]
 	if t.kind != word && t.kind != quoted || f.lex.stop[strings.ToLower(t.text)] {
 		return condition{}, 0
 	}
 	op, next := f.comparison(i + 1)
-	if op == "" {
-		return condition{}, 0
-	}
 	c := condition{Column: t.text, Op: op}
 	if op == "empty" || op == "filled" {
 		return c, next
 	}
-	if next >= len(f.clause.tokens) || f.clause.tokens[next].kind == mark || f.clause.tokens[next].kind == web {
+	if op == "" || next >= len(f.clause.tokens) || f.clause.tokens[next].kind == mark {
 		return condition{}, 0
 	}
 	c.Value = f.clause.tokens[next].text
@@ -82,18 +62,21 @@ func (f *filling) condition(i int) (condition, int) {
 }
 
 func (f *filling) comparison(from int) (op string, next int) {
+	is := f.clause.is(from, "is")
+	if is {
+		from++
+	}
 	for _, c := range comparisons {
-		if from+len(c.words) > len(f.clause.tokens) {
+		words := strings.Fields(c.words)
+		if from+len(words) > len(f.clause.tokens) || !is && (c.op == "empty" || c.words == "not") {
 			continue
 		}
-		same := true
-		for i, w := range c.words {
-			t := f.clause.tokens[from+i]
-			same = same && (t.kind == word || t.kind == mark) && strings.ToLower(t.text) == w
+		if slices.EqualFunc(words, f.clause.tokens[from:from+len(words)], func(w string, t token) bool { return t.kind <= mark && strings.EqualFold(t.text, w) }) {
+			return c.op, from + len(words)
 		}
-		if same {
-			return c.op, from + len(c.words)
-		}
+	}
+	if is {
+		return "eq", from
 	}
 	return "", 0
 }
@@ -104,39 +87,30 @@ type order struct {
 	Descending bool   `json:"descending,omitempty"`
 }
 
+// falling are words for the largest first.
+const falling = "descending desc decreasing highest largest reverse descendingly greatest"
+
 // sorting reads "sort by price, descending", "ordered by name and then age".
 func (f *filling) sorting(p property) {
-	at := slices.IndexFunc(f.clause.tokens, func(t token) bool {
-		return t.kind == word && (t.mean == "sort" || strings.EqualFold(t.text, "top") || falling(t.text))
-	})
-	if at < 0 {
-		return
-	}
-	by := slices.IndexFunc(f.clause.tokens[at:], func(t token) bool { return t.kind == word && strings.EqualFold(t.text, "by") })
-	if by < 0 {
+	at := slices.IndexFunc(f.clause.tokens, func(t token) bool { return t.mean == "sort" || t.isAny(strings.Fields("top "+falling)) })
+	by := slices.IndexFunc(f.clause.tokens, func(t token) bool { return t.isAny([]string{"by"}) })
+	if at < 0 || by < at {
 		return
 	}
 	var all []order
-	end := at + by + 1
-	for ; end < len(f.clause.tokens); end++ {
-		t := f.clause.tokens[end]
-		switch {
-		case t.kind == mark || t.kind == word && slices.Contains([]string{"and", "then", "by", "the", "column", "in", "order"}, strings.ToLower(t.text)):
-			continue
-		case t.kind == word && falling(t.text) && len(all) > 0:
+	for i := by + 1; i < len(f.clause.tokens) && !f.clause.is(i, "from of with where"); i++ {
+		switch t := f.clause.tokens[i]; {
+		case len(all) > 0 && f.clause.is(i, falling):
 			all[len(all)-1].Descending = true
-		case t.kind == word && strings.HasPrefix(strings.ToLower(t.text), "asc"):
-		case t.kind == word && !f.lex.stop[strings.ToLower(t.text)], t.kind == quoted:
+		case f.clause.is(i, "asc ascending"):
+		case t.kind == quoted, t.kind == word && !f.lex.stop[strings.ToLower(t.text)] && !f.clause.is(i, "column order"):
 			all = append(all, order{Column: t.text})
-		case t.kind == word && slices.Contains([]string{"from", "of", "with", "where"}, strings.ToLower(t.text)):
-			end = len(f.clause.tokens)
-			continue
 		default:
 			continue
 		}
-		f.used[end] = true
+		f.used[i] = true
 	}
-	if i := slices.IndexFunc(f.clause.tokens, func(t token) bool { return t.kind == word && (falling(t.text) || strings.EqualFold(t.text, "top")) }); i >= 0 && len(all) == 1 {
+	if i := slices.IndexFunc(f.clause.tokens, func(t token) bool { return t.isAny(strings.Fields("top " + falling)) }); i >= 0 && len(all) == 1 {
 		all[0].Descending, f.used[i] = true, true
 	}
 	if len(all) > 0 {
@@ -144,23 +118,16 @@ func (f *filling) sorting(p property) {
 	}
 }
 
-func falling(w string) bool {
-	return slices.Contains([]string{"descending", "desc", "decreasing", "highest", "largest", "reverse", "descendingly", "greatest"}, strings.ToLower(w))
-}
-
 // columns reads "only the columns name and age", and "columns name, age".
 func (f *filling) columns(p property) {
-	at := slices.IndexFunc(f.clause.tokens, func(t token) bool { return t.kind == word && t.mean == "column" })
-	if at < 0 {
-		return
-	}
+	at := slices.IndexFunc(f.clause.tokens, func(t token) bool { return t.mean == "column" })
 	var all []string
-	for i := at + 1; i < len(f.clause.tokens); i++ {
+	for i := at + 1; at >= 0 && i < len(f.clause.tokens); i++ {
 		t := f.clause.tokens[i]
-		if t.kind == mark && t.text == "," || t.kind == word && strings.EqualFold(t.text, "and") {
+		if t.kind == mark && t.text == "," || f.clause.is(i, "and") {
 			continue
 		}
-		if f.used[i] || t.kind != quoted && (t.kind != word || f.lex.stop[strings.ToLower(t.text)] || f.lex.isAction(t.text)) {
+		if t.kind != quoted && (t.kind != word || f.lex.stop[strings.ToLower(t.text)] || f.lex.isAction(t.text)) {
 			break
 		}
 		all = append(all, t.text)

@@ -2,10 +2,10 @@ package local
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/skillet-run/skillet/plugins/provider"
 )
@@ -96,6 +96,7 @@ func (p *planner) weight(mean string) float64 {
 // add plans a clause: with the file that it writes to, or plainly.
 func (p *planner) add(c clause, number int) {
 	o := outcome{clause: c}
+	before := len(p.steps)
 	if c.dest >= 0 {
 		o = p.save(c, number)
 	}
@@ -103,19 +104,10 @@ func (p *planner) add(c clause, number int) {
 		o = p.plain(c, number)
 	}
 	if len(p.steps) > maxSteps {
-		p.steps, o.made = p.steps[:p.before(number)], nil
+		p.steps, o.made = p.steps[:before], nil
 	}
 	p.done = append(p.done, o)
 	p.remember(c, o)
-}
-
-// before is how many steps the clauses before one have.
-func (p *planner) before(number int) int {
-	i := slices.IndexFunc(p.steps, func(s step) bool { return s.clause == number })
-	if i < 0 {
-		return len(p.steps)
-	}
-	return i
 }
 
 // remember keeps what later clauses can mean by "it".
@@ -138,18 +130,12 @@ func (p *planner) remember(c clause, o outcome) {
 func (p *planner) result(i int) *ref {
 	s := p.steps[i]
 	r := &ref{step: i, field: s.tool.field, form: s.tool.gives}
-	if s.tool.special() == pdfForm && r.form == anyText {
+	switch {
+	case r.form != anyText:
+	case s.tool.special() == pdfForm:
 		r.form = pdfForm // no markup, table or page
-	}
-	if r.form == anyText && s.tool.reads != fromNothing && s.tool.special() == "" {
-		for _, f := range s.fields {
-			name := strings.Trim(string(f.value), `"`)
-			q := s.tool.property(func(q property) bool { return q.name == f.name })
-			if q != nil && (q.role == rolePath || q.role == roleURL) {
-				from := source{name: name, web: q.role == roleURL}
-				r.form, r.page = formOf(token{kind: map[bool]kind{true: web, false: pathName}[from.web], text: name}), from.page()
-			}
-		}
+	case s.from != nil && s.tool.special() == "":
+		r.form, r.page = s.from.form, s.from.page()
 	}
 	return r
 }
@@ -217,7 +203,7 @@ func (p *planner) score(b *builder, x candidate) (score float64, missed []string
 	deny, limits := false, false
 	for i, t := range b.clause.tokens {
 		limits = limits || b.clause.limits(p.lex, i)
-		deny = deny || t.kind == word && slices.Contains([]string{"without", "not", "never"}, strings.ToLower(t.text))
+		deny = deny || b.clause.is(i, "without not never")
 		if place := t.kind == pathName || t.kind == web; place && !handed(p.steps, t) {
 			missed = append(missed, t.written())
 		} else if b.used[i] && !place {
@@ -228,7 +214,7 @@ func (p *planner) score(b *builder, x candidate) (score float64, missed []string
 		if slices.Contains([]kind{quoted, number, value, pair, glob}, t.kind) && i != b.clause.dest && !handed(p.steps[min(b.from, len(p.steps)):], t) {
 			missed = append(missed, t.written())
 		}
-		if b.picks(i, x.tool) || b.asksMore(i, x.tool) {
+		if b.asksMore(i, x.tool) {
 			missed = append(missed, t.text)
 		}
 		if !p.lex.tells(t) || !first && p.beside(b.clause, i) || p.repeats(b.clause, t.mean) {
@@ -282,57 +268,51 @@ func (x *candidate) accounts(chain []*tool, mean string, limits bool) bool {
 // limits reports whether a word begins to say which things are wanted: "the lines that
 // begin with a", "the files with numbers".
 func (c *clause) limits(l *lexicon, i int) bool {
-	t := c.tokens[i]
-	if t.kind != word || i == 0 {
-		return false
+	if i == 0 || !c.is(i, "that which who whose") {
+		return i > 0 && c.is(i, "with containing starting ending")
 	}
 	before := c.tokens[i-1]
-	switch strings.ToLower(t.text) {
-	case "with", "containing", "starting", "ending":
-		return true
-	case "that", "which", "who", "whose":
-		return l.tells(before) && !l.actions[before.mean] || before.kind == pathName || before.kind == web
-	}
-	return false
+	return l.tells(before) && !l.actions[before.mean] || before.kind == pathName || before.kind == web
 }
 
-// picks reports whether a word picks some of many by their order, or wants an answer for each
-// of what a tool counts together: only "the first" is known to tools, with a number that
-// became part of an input, and "each" of several files is a call for each.
-func (b *builder) picks(i int, t *tool) bool {
-	if b.clause.tokens[i].kind != word {
+// asksMore reports whether a word asks for what the tool does not answer: some of many by
+// their order ("the first" is known to tools, with a number that became part of an input), an
+// answer for each of what it counts together, when or why something is, what is to be done on
+// a condition or, at the beginning, whether something is, which a text leaves to the reader.
+func (b *builder) asksMore(i int, t *tool) bool {
+	c := b.clause
+	switch {
+	case c.tokens[i].kind != word:
 		return false
-	}
-	if b.clause.tokens[i].mean == "sort" && b.clause.says("by") {
+	case c.is(i, "last starting beginning ending why"):
+		return true
+	case c.is(i, "first"):
+		return i > 0 && !(i+1 < len(c.tokens) && b.used[i+1] && b.isMost(c.tokens[i+1].text))
+	case c.is(i, "or"):
+		return i > 0 && i+1 < len(b.used) && b.used[i-1] && b.used[i+1] // all conditions have to hold
+	case c.is(i, "only"):
+		return !b.chosen(i + 1)
+	case c.is(i, "them those these"):
+		return len(c.sources()) == 0 && b.listed()
+	case c.is(i, "each every"):
+		return slices.Contains(t.name, "count") && !t.every && len(c.sources()) < 2
+	case c.is(i, "when"):
+		return t.weights["date"] < inFirst
+	case i == 0 && c.is(i, "is are was were does did has have"):
+		up := t.reads == fromWeb && !slices.ContainsFunc(c.tokens, b.lex.tells) // that it answers says it
+		return t.gives != facts && !up
+	case c.tokens[i].mean == "sort" && c.says("by"):
 		return !b.fills(func(p *property, _ string) bool { return p.role == roleSorting })
 	}
-	switch strings.ToLower(b.clause.tokens[i].text) {
-	case "last", "starting", "beginning", "ending":
-		return true
-	case "first":
-		return i > 0 && !(i+1 < len(b.clause.tokens) && b.used[i+1] && b.isMost(b.clause.tokens[i+1].text))
-	case "or":
-		return i > 0 && i+1 < len(b.used) && b.used[i-1] && b.used[i+1] // all conditions have to hold
-	case "only":
-		return !b.chosen(i + 1)
-	case "them", "those", "these":
-		return len(b.clause.sources()) == 0 && b.listed()
-	case "each", "every":
-		counts := slices.Contains(t.name, "count") && !t.every
-		return counts && len(b.clause.sources()) < 2
-	}
-	return false
+	return c.condition(b.lex, i)
 }
 
 // chosen reports whether one of the words up to "in", "of" and the like became part of an
 // input, or is the name of a file.
 func (b *builder) chosen(from int) bool {
-	for i, t := range b.clause.tokens[from:] {
-		switch {
-		case t.literal() || b.used[from+i]:
+	for i := from; i < len(b.clause.tokens) && !b.clause.is(i, "in of from under at on"); i++ {
+		if b.clause.tokens[i].literal() || b.used[i] {
 			return true
-		case slices.Contains([]string{"in", "of", "from", "under", "at", "on"}, strings.ToLower(t.text)):
-			return false
 		}
 	}
 	return false
@@ -363,38 +343,10 @@ func (b *builder) listed() bool {
 	return len(made) > 0 && b.steps[made[len(made)-1]].tool.gives == facts
 }
 
-// asksMore reports whether a word asks what the tool does not answer: when or why something
-// is, what is to be done on a condition or, at the beginning, whether something is, which the
-// text of a file leaves to the reader.
-func (b *builder) asksMore(i int, t *tool) bool {
-	if b.clause.tokens[i].kind != word {
-		return false
-	}
-	switch strings.ToLower(b.clause.tokens[i].text) {
-	case "when":
-		return t.weights["date"] < inFirst
-	case "why":
-		return true
-	case "is", "are", "was", "were", "does", "did", "has", "have":
-		up := t.reads == fromWeb && !slices.ContainsFunc(b.clause.tokens, b.lex.tells) // that it answers says it
-		return i == 0 && t.gives != facts && !up
-	}
-	return b.clause.condition(b.lex, i)
-}
-
 // condition reports whether a word begins a condition, which no tool knows. Behind a verb,
 // as in "see if", it is a question.
 func (c *clause) condition(l *lexicon, i int) bool {
-	if c.tokens[i].kind != word {
-		return false
-	}
-	switch strings.ToLower(c.tokens[i].text) {
-	case "unless", "until", "otherwise":
-		return true
-	case "if":
-		return i == 0 || !l.isAction(c.tokens[i-1].text) && !slices.Contains([]string{"me", "us", "out"}, strings.ToLower(c.tokens[i-1].text))
-	}
-	return false
+	return c.is(i, "unless until otherwise") || c.is(i, "if") && (i == 0 || !l.isAction(c.tokens[i-1].text) && !c.is(i-1, "me us out"))
 }
 
 // boundsUsed reports whether a word says that the number behind it is the most there may
@@ -443,7 +395,7 @@ func (c *clause) target() form {
 	for i, t := range c.tokens {
 		switch f := form(t.mean); f {
 		case anyText, markdown, htmlForm, csvForm, jsonForm:
-			if before := c.preposition(i); t.kind == word && slices.Contains([]string{"to", "into", "as"}, before) {
+			if slices.Contains([]string{"to", "into", "as"}, c.preposition(i)) {
 				return f
 			}
 		}
@@ -612,7 +564,7 @@ func (f *filling) unwritten() []string {
 	var all []string
 	for i, t := range f.clause.tokens {
 		behind := i > f.clause.dest && f.lex.tells(t) && !slices.Contains([]string{"read", "text", "file", "word", "sentence", "row"}, t.mean)
-		if !f.used[i] && (t.kind == number || behind || f.picks(i, f.tool) || f.clause.condition(f.lex, i)) {
+		if !f.used[i] && (t.kind == number || behind || f.asksMore(i, f.tool)) {
 			all = append(all, t.text)
 		}
 	}
@@ -649,31 +601,18 @@ func (p *planner) rest(c clause) clause {
 // near are the tools whose words match a clause best, whether they can be called
 // or not.
 func (p *planner) near(c clause) []string {
-	type match struct {
-		name  string
-		score float64
-	}
-	var all []match
+	score := map[string]float64{}
+	var names []string
 	for _, t := range p.tools {
-		s := 0.0
 		for _, x := range c.tokens {
 			if p.lex.tells(x) {
-				s += p.weight(x.mean) * t.weights[x.mean]
+				score[t.Name] += p.weight(x.mean) * t.weights[x.mean]
 			}
 		}
-		if s > 0 {
-			all = append(all, match{t.Name, s})
+		if score[t.Name] > 0 {
+			names = append(names, t.Name)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b match) int {
-		if a.score > b.score {
-			return -1
-		}
-		return map[bool]int{true: 1}[a.score < b.score]
-	})
-	var names []string
-	for _, m := range all[:min(3, len(all))] {
-		names = append(names, m.name)
-	}
-	return names
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(score[b], score[a]) })
+	return names[:min(3, len(names))]
 }

@@ -147,7 +147,7 @@ func (f *filling) fileCalls() []step {
 	}
 	var all []step
 	for _, s := range f.named(*p) {
-		one := step{tool: f.tool, fields: slices.Clone(f.step.fields)}
+		one := step{tool: f.tool, fields: slices.Clone(f.step.fields), from: &s}
 		if s.name != "." || p.required {
 			one.set(p.name, s.name)
 		}
