@@ -75,7 +75,6 @@ type builder struct {
 	number int
 	used   []bool // tokens that became part of an input
 	from   int    // where its own steps begin
-	loose  int
 }
 
 func (p *planner) builder(c *clause, number int) *builder {
@@ -200,19 +199,16 @@ func (b *builder) readPDF(s source) (*ref, bool) {
 	return &ref{step: b.add(call), field: t.field, form: pdfForm}, true
 }
 
-// reader is the tool that reads a source: the one whose words tell so best.
+// reader is the tool that reads a source.
 func (b *builder) reader(s source, want form) *tool {
 	medium := map[bool]medium{false: fromFile, true: fromWeb}[s.web]
-	var best *tool
-	for _, t := range b.tools {
-		if t.reads != medium || t.special() != "" || !s.web && (t.gives == binary) != (want == binary) {
-			continue
-		}
-		if best == nil || t.weights["read"]+t.weights["fetch"] > best.weights["read"]+best.weights["fetch"] {
-			best = t
-		}
+	i := slices.IndexFunc(b.tools, func(t *tool) bool {
+		return t.reads == medium && t.special() == "" && (s.web || (t.gives == binary) == (want == binary))
+	})
+	if i < 0 {
+		return nil
 	}
-	return best
+	return b.tools[i]
 }
 
 // special is the only form of files that a tool reads; empty for any.
@@ -251,27 +247,15 @@ func (b *builder) content(m material, want form) (field, bool) {
 	return field{ref: r}, ok
 }
 
-// fitting says how well a text of one form stands for another: 2 it is one, 1 it
-// may be one, 0 it is none.
-func fitting(have, want form) int {
-	switch {
-	case have == want, want == anyText && have != htmlForm && have != binary:
-		return 2
-	case have == anyText && want != binary, have == htmlForm && want != csvForm && want != binary && want != markdown:
-		return 1
-	}
-	return 0
-}
-
-// inForm converts what a step answers where a tool can and the form asks for it.
+// inForm converts what a step answers where a tool can and the form asks for it. A text of
+// which no more is known may be of any form.
 func (b *builder) inForm(r *ref, want form) (*ref, bool) {
-	fit := fitting(r.form, want)
-	if fit == 2 {
+	if r.form == want || want == anyText && r.form != htmlForm && r.form != binary {
 		return r, true
 	}
 	for _, t := range b.tools {
 		p := t.property(func(p property) bool { return p.required && p.role == roleContent })
-		if t.gives != want || p == nil || t.wants(*p) != r.form || t.reads != fromNothing || r.form == anyText {
+		if t.gives != want || p == nil || t.wants(*p) != r.form || r.form == anyText {
 			continue
 		}
 		call := step{tool: t, fields: []field{{name: p.name, ref: r}}}
@@ -280,8 +264,7 @@ func (b *builder) inForm(r *ref, want form) (*ref, bool) {
 			return &ref{step: b.add(call), field: t.field, form: want}, true
 		}
 	}
-	b.loose++
-	return r, fit == 1
+	return r, r.form == anyText && want != binary
 }
 
 // input is a step's input as JSON; how tells what stands for the answer of a step,

@@ -175,7 +175,7 @@ func (p *planner) plain(c clause, number int) outcome {
 	}
 	p.steps = append(p.steps, best.steps...)
 	o.made, o.score, o.missed = best.made, best.score, best.missed
-	p.merge(&o, c, before)
+	p.merge(&o, before)
 	return o
 }
 
@@ -184,7 +184,6 @@ const (
 	perHelper = 0.8  // what a word counts that only a step before matches
 	perName   = 0.15 // all words of the name of a tool are in the clause
 	perStep   = 0.04 // taken off for each further step
-	perLoose  = 0.15 // taken off for a text that may be of another form
 	perTarget = 0.3  // taken off when the clause asks for another form than the tool gives
 	perInput  = 0.04 // added for each word that became part of the input
 )
@@ -287,7 +286,7 @@ func (b *builder) asksMore(i int, t *tool) bool {
 	case c.is(i, "last starting beginning ending why"):
 		return true
 	case c.is(i, "first"):
-		return i > 0 && !(i+1 < len(c.tokens) && b.used[i+1] && b.isMost(c.tokens[i+1].text))
+		return i > 0 && !(i+1 < len(c.tokens) && b.fills(func(p *property, value string) bool { return p.bounds() && value == c.tokens[i+1].text }))
 	case c.is(i, "or"):
 		return i > 0 && i+1 < len(b.used) && b.used[i-1] && b.used[i+1] // all conditions have to hold
 	case c.is(i, "only"):
@@ -329,18 +328,10 @@ func (b *builder) fills(fits func(p *property, value string) bool) bool {
 	})
 }
 
-// isMost reports whether a number became the most there may be of something.
-func (b *builder) isMost(text string) bool {
-	return b.fills(func(p *property, value string) bool { return p.bounds() && value == text })
-}
-
 // listed reports whether the clause before came to findings, which no tool works on.
 func (b *builder) listed() bool {
-	if len(b.done) == 0 {
-		return false
-	}
-	made := b.done[len(b.done)-1].made
-	return len(made) > 0 && b.steps[made[len(made)-1]].tool.gives == facts
+	n := len(b.done)
+	return n > 0 && slices.ContainsFunc(b.done[n-1].made, func(i int) bool { return b.steps[i].tool.gives == facts })
 }
 
 // condition reports whether a word begins a condition, which no tool knows. Behind a verb,
@@ -423,7 +414,7 @@ func (p *planner) rated(b *builder, x candidate, matched, total float64, inputs 
 	if target := b.clause.target(); target != facts && x.tool.gives != target {
 		score -= perTarget
 	}
-	return score + perName*b.named(x.tool) - perStep*float64(len(p.steps)-b.from-len(x.made)) - perLoose*float64(b.loose) + perInput*float64(inputs)
+	return score + perName*b.named(x.tool) - perStep*float64(len(p.steps)-b.from-len(x.made)) + perInput*float64(inputs)
 }
 
 // named is the share of the words of a tool's name that are in the clause.
@@ -446,8 +437,8 @@ func (c *clause) hasForm(f form) bool {
 
 // merge makes one call of two of the same tool on the same text that ask for
 // different things: "filter ... and sort ...".
-func (p *planner) merge(o *outcome, c clause, before int) {
-	if len(p.done) == 0 || len(o.made) != 1 || o.made[0] != before || len(p.steps) != before+1 || len(c.sources()) > 0 {
+func (p *planner) merge(o *outcome, before int) {
+	if len(p.done) == 0 || len(o.made) != 1 || len(p.steps) != before+1 {
 		return
 	}
 	last := p.done[len(p.done)-1]
@@ -455,13 +446,10 @@ func (p *planner) merge(o *outcome, c clause, before int) {
 		return
 	}
 	s, t := &p.steps[last.made[0]], &p.steps[before]
-	if s.tool != t.tool || s.tool.gives != facts || len(s.fields) == 0 || len(t.fields) == 0 || !(&step{tool: s.tool, fields: s.fields[:1]}).same(&step{tool: t.tool, fields: t.fields[:1]}) {
+	if s.tool != t.tool || s.tool.gives != facts || len(s.fields) == 0 || len(t.fields) == 0 ||
+		!s.same(&step{tool: s.tool, fields: append(t.fields[:1:1], s.fields[1:]...)}) ||
+		slices.ContainsFunc(t.fields[1:], func(f field) bool { return s.has(f.name) }) {
 		return
-	}
-	for _, f := range t.fields[1:] {
-		if s.has(f.name) {
-			return
-		}
 	}
 	s.fields = append(slices.Clone(s.fields), t.fields[1:]...)
 	p.steps = p.steps[:before]
@@ -472,48 +460,50 @@ func (p *planner) merge(o *outcome, c clause, before int) {
 // it without that is planned by itself.
 func (p *planner) save(c clause, number int) outcome {
 	o := outcome{clause: c}
-	writer := p.writer(c)
-	if writer == nil {
-		return o
-	}
 	before := len(p.steps)
-	f := &filling{builder: p.builder(&c, number), tool: writer, step: step{tool: writer}}
-	target := writer.property(func(q property) bool { return q.role == rolePath })
-	content := writer.property(func(q property) bool { return q.role == roleContent })
-	f.step.set(target.name, c.tokens[c.dest].text)
-	value, missed, ok := p.toSave(f, c, number)
-	if ok = ok && len(missed) == 0 && !p.conditional() && p.holds(formOf(c.tokens[c.dest]), value); !ok {
+	if i, ok := p.write(c, number); ok {
+		o.made, o.score = []int{i}, 1
+	} else {
 		p.steps = p.steps[:before]
-		return o
 	}
-	value.name = content.name
+	return o
+}
+
+func (p *planner) write(c clause, number int) (made int, ok bool) {
+	writer := p.writer(c)
+	if writer == nil || p.conditional() {
+		return 0, false
+	}
+	f := &filling{builder: p.builder(&c, number), tool: writer, step: step{tool: writer}}
+	value, missed, ok := p.toSave(f, c, number)
+	if !ok || len(missed) > 0 || !p.holds(formOf(c.tokens[c.dest]), value) {
+		return 0, false
+	}
+	f.step.set(writer.property(func(q property) bool { return q.role == rolePath }).name, c.tokens[c.dest].text)
+	value.name = writer.property(func(q property) bool { return q.role == roleContent }).name
 	f.step.fields = append(f.step.fields, value)
 	f.options()
 	if !f.step.whole() {
-		p.steps = p.steps[:before]
-		return o
+		return 0, false
 	}
-	o.made, o.score = []int{f.add(f.step)}, 1
-	return o
+	return f.add(f.step), true
 }
 
 // holds reports whether what is to be written is of the form that the name of the file
 // says: what a tool found is JSON, and neither a table nor a page.
 func (p *planner) holds(file form, value field) bool {
 	switch {
-	case value.ref == nil:
-		return file != pdfForm && file != binary
-	case value.ref.form == file:
-		return file != pdfForm && file != binary
-	}
-	read := p.steps[value.ref.step].tool.reads != fromNothing
-	switch file {
-	case pdfForm, binary:
+	case file == pdfForm || file == binary:
 		return false
+	case value.ref == nil || value.ref.form == file:
+		return true
+	}
+	asRead := value.ref.form == anyText && p.steps[value.ref.step].tool.reads != fromNothing
+	switch file {
 	case csvForm, htmlForm, xmlForm:
-		return value.ref.form == anyText && read
+		return asRead
 	case jsonForm:
-		return value.ref.form == facts || value.ref.form == anyText && read
+		return asRead || value.ref.form == facts
 	}
 	return true
 }
@@ -532,27 +522,26 @@ func (p *planner) writer(c clause) *tool {
 // toSave is what a clause wants written: a text it quotes, what the rest of it comes
 // to, or what was made before. Words of it that nothing accounts for are missed.
 func (p *planner) toSave(f *filling, c clause, number int) (made field, missed []string, ok bool) {
-	given := c.kinds(quoted) + c.kinds(value)
-	for i, t := range c.tokens {
-		if given > 1 {
-			return field{}, nil, false // which of them is not said
-		}
-		if (t.kind == quoted || t.kind == value) && len(c.sources()) == 0 {
-			f.used[i] = true
-			value, ok := f.content(material{text: &c.tokens[i].text}, anyText)
-			return value, f.unwritten(), ok
-		}
+	given := slices.IndexFunc(c.tokens, func(t token) bool { return t.kind == quoted || t.kind == value })
+	switch {
+	case c.kinds(quoted)+c.kinds(value) > 1:
+		return field{}, nil, false // which of them is not said
+	case given >= 0 && len(c.sources()) == 0:
+		f.used[given] = true
+		made, ok = f.content(material{text: &c.tokens[given].text}, anyText)
+		return made, f.unwritten(), ok
 	}
-	rest := p.rest(c)
-	if len(rest.tokens) > 0 {
+	if rest := p.rest(c); len(rest.tokens) > 0 {
 		if o := p.plain(rest, number); len(o.made) == 1 {
 			return field{ref: p.result(o.made[0])}, o.missed, true
 		}
 	}
-	if p.output != nil && len(c.sources()) == 0 {
+	n := len(p.done)
+	switch {
+	case len(c.sources()) > 0:
+	case p.output != nil:
 		return field{ref: p.output}, nil, true
-	}
-	if n := len(p.done); n > 0 && len(c.sources()) == 0 && len(p.done[n-1].made) == 1 {
+	case n > 0 && len(p.done[n-1].made) == 1:
 		return field{ref: &ref{step: p.done[n-1].made[0]}}, p.done[n-1].missed, true
 	}
 	return field{}, nil, false
@@ -579,16 +568,12 @@ func (p *planner) conditional() bool {
 // rest is a clause without the file it writes to and the words that say so. The
 // file itself tells what a conversion is to.
 func (p *planner) rest(c clause) clause {
-	var r clause
-	r.dest = -1
+	r := clause{dest: -1}
 	for i, t := range c.tokens {
-		switch {
-		case i == c.dest:
-			if f := formOf(t); f != anyText && c.means("convert") {
-				r.tokens = append(r.tokens, token{kind: word, text: string(f), mean: string(f)})
-			}
-		case t.kind == word && (t.mean == "save" || t.mean == "append"):
-		default:
+		switch f := formOf(t); {
+		case i == c.dest && f != anyText && c.means("convert"):
+			r.tokens = append(r.tokens, token{kind: word, text: string(f), mean: string(f)})
+		case i != c.dest && t.mean != "save" && t.mean != "append":
 			r.tokens = append(r.tokens, t)
 		}
 	}

@@ -26,17 +26,11 @@ func (f *filling) variants() []step {
 // contents are the properties for the text to work on that the tool needs: all that
 // are required, or the one of a choice.
 func (f *filling) contents() []property {
-	var all []property
-	for _, p := range f.tool.props {
-		if p.required && p.role == roleContent {
-			all = append(all, p)
+	all := slices.DeleteFunc(slices.Clone(f.tool.props), func(p property) bool { return p.role != roleContent || !p.required })
+	if len(all) == 0 && !f.tool.has(rolePath) {
+		if p := f.tool.property(func(p property) bool { return p.role == roleContent && f.tool.optional(p.name) }); p != nil {
+			all = append(all, *p)
 		}
-	}
-	if len(all) > 0 || f.tool.has(rolePath) {
-		return all
-	}
-	if i := slices.IndexFunc(f.tool.props, func(p property) bool { return p.role == roleContent && f.tool.optional(p.name) }); i >= 0 {
-		all = append(all, f.tool.props[i])
 	}
 	return all
 }
@@ -49,18 +43,11 @@ func (k *tool) optional(name string) bool {
 // together fills several texts with as many materials, in their order.
 func (f *filling) together(contents []property) []step {
 	all := f.materials()
-	if len(all) == 1 && all[0].source != nil {
-		for _, m := range f.before() {
-			if m.source == nil || m.source.name != all[0].source.name {
-				all = append([]material{m}, all...)
-			}
-		}
-	}
 	if len(all) != len(contents) {
 		return nil
 	}
 	for i, p := range contents {
-		value, ok := f.content(all[i], f.form(p, all[i]))
+		value, ok := f.content(all[i], f.tool.wants(p))
 		if !ok {
 			return nil
 		}
@@ -69,22 +56,9 @@ func (f *filling) together(contents []property) []step {
 	return []step{f.step}
 }
 
-// form is what a material has to be for a property. Texts that are compared are
-// taken as they are.
-func (f *filling) form(p property, m material) form {
-	want := f.tool.wants(p)
-	if want == anyText && m.source != nil && slices.Contains(f.tool.name, "compare") {
-		return m.source.form
-	}
-	return want
-}
-
 func (f *filling) subject(p property, m material, value field) {
 	value.name = p.name
 	f.step.fields = append([]field{value}, f.step.fields...)
-	if len(f.step.fields) > 1 && f.step.fields[1].ref != nil {
-		f.step.fields[0], f.step.fields[1] = f.step.fields[1], f.step.fields[0]
-	}
 	if m.token >= 0 {
 		f.used[m.token] = true
 	}
@@ -98,7 +72,7 @@ func (f *filling) each(p property) []step {
 	options := f.step
 	var all []step
 	for _, m := range f.materials() {
-		value, ok := f.content(m, f.form(p, m))
+		value, ok := f.content(m, f.tool.wants(p))
 		if !ok {
 			return nil
 		}
@@ -153,32 +127,10 @@ func (f *filling) fileCalls() []step {
 		}
 		all = append(all, one)
 	}
-	if all == nil && f.fetched() {
-		return []step{f.step}
-	}
 	if all == nil && !p.required && !f.tool.optional(p.name) {
 		return []step{f.step}
 	}
 	return all
-}
-
-// fetched fills the bytes of a page in where a tool takes files only by their path
-// or as bytes.
-func (f *filling) fetched() bool {
-	p := f.tool.property(func(p property) bool { return p.role == roleBytes && f.tool.optional(p.name) })
-	if p == nil {
-		return false
-	}
-	for _, m := range f.materials() {
-		if m.source == nil || !m.source.web || f.tool.special() != "" && m.source.form != f.tool.special() {
-			continue
-		}
-		if r, ok := f.read(*m.source, binary); ok {
-			f.subject(*p, m, field{ref: r})
-			return true
-		}
-	}
-	return false
 }
 
 // named are the places of the clause, or of those before it, that a property can
@@ -202,42 +154,36 @@ func (f *filling) named(p property) []source {
 
 // takes says whether a property can name a source.
 func (k *tool) takes(p property, s source) bool {
-	if only := k.special(); only != "" && p.role == rolePath && s.form != only {
-		return false
+	only := k.special()
+	switch {
+	case only != "":
+		return s.form == only
+	case p.dirOnly:
+		return s.isDir() || slices.Contains(p.about, "file")
 	}
-	if p.dirOnly && !s.isDir() && !slices.Contains(p.about, "file") {
-		return false
-	}
-	return k.gives != anyText || k.reads != fromFile || k.special() != "" || s.form != pdfForm && s.form != binary && !strings.HasSuffix(s.name, "/")
+	return k.gives != anyText || k.reads != fromFile || s.form != pdfForm && s.form != binary && !strings.HasSuffix(s.name, "/")
 }
 
-// directory is a bare word behind "in": "in docs", "the src directory".
+// directory is a bare word behind "in" or a verb: "in docs", "the src directory", "ls src".
 func (f *filling) directory() []source {
 	for i, t := range f.clause.tokens {
-		if t.kind != word || f.used[i] || !f.namesDirectory(i) {
-			continue
+		if t.kind == word && !f.used[i] && f.namesDirectory(i) {
+			f.used[i] = true
+			return []source{{name: path.Clean(t.text)}}
 		}
-		f.used[i] = true
-		return []source{{name: path.Clean(t.text)}}
 	}
 	return nil
 }
 
-// namesDirectory says whether a word names a directory: it stands before "directory", or
-// behind "in" and at the end.
 func (f *filling) namesDirectory(i int) bool {
-	last := i+1 == len(f.clause.tokens)
-	if f.lex.stop[strings.ToLower(f.clause.tokens[i].text)] {
+	all := f.clause.tokens
+	if mean := all[i].mean; mean == "directory" || mean == "file" || f.lex.stop[strings.ToLower(all[i].text)] {
 		return false
 	}
-	if !last && f.clause.tokens[i+1].mean == "directory" && f.clause.tokens[i].mean != "list" {
+	last := i+1 == len(all)
+	switch {
+	case !last && all[i+1].mean == "directory" && all[i].mean != "list", last && i > 0 && all[i-1].mean == "list":
 		return true
 	}
-	before := f.clause.preposition(i)
-	if last && i > 0 && f.clause.tokens[i-1].mean == "list" && f.idf[f.clause.tokens[i].mean] == 0 {
-		return true
-	}
-	return f.clause.tokens[i].mean != "directory" && f.clause.tokens[i].mean != "file" &&
-		slices.Contains([]string{"in", "under", "inside", "below", "within", "of"}, before) &&
-		(last || f.clause.tokens[i+1].kind == mark || f.used[i+1])
+	return (last || all[i+1].kind == mark || f.used[i+1]) && slices.Contains(strings.Fields("in under inside below within of"), f.clause.preposition(i))
 }

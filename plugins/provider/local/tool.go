@@ -183,7 +183,7 @@ func (l *lexicon) tool(t provider.Tool) *tool {
 	l.describe(k)
 	k.every = slices.ContainsFunc(wordsOf(t.Description), func(w string) bool { return w == "each" || w == "every" })
 	l.properties(k)
-	k.media(l)
+	k.media()
 	return k
 }
 
@@ -331,17 +331,16 @@ func (p *property) listRole() role {
 }
 
 // media finds out what a tool reads by itself, and what it answers.
-func (k *tool) media(l *lexicon) {
+func (k *tool) media() {
 	k.gives, k.field = k.answers()
+	k.writes = k.has(rolePath) && k.has(roleContent) && (k.weights["save"] >= inFirst || k.weights["append"] >= inFirst)
 	content := slices.ContainsFunc(k.props, func(p property) bool { return p.required && p.role != rolePath && p.role != roleURL })
-	path, url := k.has(rolePath), k.has(roleURL)
-	k.writes = path && k.has(roleContent) && (k.weights["save"] >= inFirst || k.weights["append"] >= inFirst)
 	switch {
 	case content || k.writes || k.gives == facts:
-	case url && k.weights["fetch"] >= inFirst:
+	case k.has(roleURL) && k.weights["fetch"] >= inFirst:
 		k.reads = fromWeb
 		k.weigh("read", inFirst)
-	case path && k.weights["read"] >= inFirst:
+	case k.has(rolePath) && k.weights["read"] >= inFirst:
 		k.reads = fromFile
 	}
 }
@@ -352,17 +351,15 @@ func (k *tool) has(r role) bool {
 
 // answers says what a tool answers: "html_to_text" a text, in the field "text".
 func (k *tool) answers() (form, string) {
-	name := strings.ToLower(k.Name)
-	if i := strings.LastIndex(name, "to_"); i > 0 && name[i-1] == '_' {
-		switch target := form(name[i+len("to_"):]); target {
+	if _, target, ok := strings.Cut(strings.ToLower(k.Name), "_to_"); ok {
+		switch f := form(target); f {
 		case anyText, markdown, htmlForm, csvForm:
-			return target, string(target)
+			return f, target
 		case jsonForm:
 			return jsonForm, ""
 		}
 	}
-	fetches := k.weights["fetch"] >= inFirst && k.has(roleURL)
-	reads := k.weights["read"] >= inFirst && k.has(rolePath) && slices.ContainsFunc(k.name, func(m string) bool { return m == "read" })
+	reads := slices.Contains(k.name, "read") && k.has(rolePath)
 	switch {
 	case slices.Contains(k.name, "summary"):
 		return anyText, "summary"
@@ -370,7 +367,7 @@ func (k *tool) answers() (form, string) {
 		return anyText, "diff"
 	case reads && k.weights["text"] < inFirst:
 		return binary, "base64"
-	case fetches || reads:
+	case reads, k.weights["fetch"] >= inFirst && k.has(roleURL):
 		return anyText, "text"
 	}
 	return facts, ""
