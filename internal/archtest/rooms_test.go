@@ -43,8 +43,8 @@ var rooms = []room{
 	// What tries to get out of a call needs what a call is made of, so it lies above it.
 	{"host/escape", []string{"host/run/hostfn", "host/engine", "host/base/store", "policies"}},
 	{"host/install", append([]string{"host/run/casetest", "host/run/replay", "host/record", "host/review", "host/fetch", "host/base/fault", "host/base/store"}, vocabulary...)},
-	// It embeds texts as the memory does.
-	{"plugins/provider/local", []string{"host/agents/memory/hashing", "plugins"}},
+	// It embeds texts as the memory does, and checks values against the schemas of tools.
+	{"plugins/provider/local", []string{"host/agents/memory/hashing", "plugins", "manifests"}},
 	// Agents reach skills and approvals by functions that the application layer hands them.
 	{"host/agents", []string{"host/run/hostfn", "host/record/approval", "plugins/agent", "plugins/provider", "host/base/fault", "host/base/store", "host/base/task", "host/base/trace", "manifests"}},
 	{"host/run", append([]string{"host/record/approval", "host/record/journal", "host/record/registry", "host/review/review", "host/fetch/adopt", "host/engine", "host/base"}, vocabulary...)},

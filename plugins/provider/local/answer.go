@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	cut "github.com/skillet-run/skillet/internal/text"
 	"github.com/skillet-run/skillet/plugins/provider"
 )
 
@@ -231,11 +232,7 @@ const maxListed = 50
 
 // brief is a text in one line of at most 300 characters.
 func brief(text string) string {
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
-	if short := head(text, 300); short != text {
-		return short + "…"
-	}
-	return text
+	return cut.Short(strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " "), 300)
 }
 
 // reasons say how the plan came about, for a person.

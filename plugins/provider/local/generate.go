@@ -3,8 +3,8 @@ package local
 import (
 	"context"
 	"strings"
-	"unicode/utf8"
 
+	cut "github.com/skillet-run/skillet/internal/text"
 	"github.com/skillet-run/skillet/plugins/provider"
 )
 
@@ -82,7 +82,7 @@ func (p *Provider) answer(ctx context.Context, r provider.Request) (provider.Res
 		return answer, ended(err)
 	}
 	if r.Thinking > 0 {
-		answer.Thinking = head(plan.reasons(), 4*r.Thinking)
+		answer.Thinking = cut.Head(plan.reasons(), 4*r.Thinking)
 	}
 	if len(r.Schema) > 0 {
 		text, err := plan.json(c.goal, agentsOf(r.System))
@@ -116,7 +116,7 @@ func bound(r provider.Request, a provider.Response) provider.Response {
 		most = r.MaxTokens
 	}
 	if len(a.Text) > 0 && tokensOf(a.Text) > most {
-		a.Text, a.Finish = head(a.Text, 4*(most-1)), provider.FinishLength
+		a.Text, a.Finish = cut.Head(a.Text, 4*(most-1)), provider.FinishLength
 	}
 	a.Usage = provider.Usage{InputTokens: inputTokens(r), Estimated: true}
 	if a.Thinking != "" {
@@ -148,17 +148,4 @@ func speak(ctx context.Context, a provider.Response, emit func(provider.Delta) e
 		}
 	}
 	return nil
-}
-
-// head is the beginning of a text, of at most n characters.
-func head(text string, n int) string {
-	if utf8.RuneCountInString(text) <= n {
-		return text
-	}
-	i := 0
-	for range max(n, 0) {
-		_, size := utf8.DecodeRuneInString(text[i:])
-		i += size
-	}
-	return text[:i]
 }

@@ -21,7 +21,7 @@ import (
 
 // Version is the provider's own. It changes when the same request may be answered
 // with other bytes.
-const Version = "1.1.0"
+const Version = "1.2.0"
 
 // The names of the models.
 const (

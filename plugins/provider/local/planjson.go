@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	cut "github.com/skillet-run/skillet/internal/text"
 	"github.com/skillet-run/skillet/plugins/agent"
 	"github.com/skillet-run/skillet/plugins/provider"
 )
@@ -77,12 +78,12 @@ func (p *planner) planStep(i int) (agent.Step, error) {
 func (p *planner) title(i int) string {
 	s := p.steps[i]
 	if o := p.done[s.clause]; slices.Contains(o.made, i) {
-		return head(brief(o.clause.text()), 180)
+		return cut.Head(brief(o.clause.text()), 180)
 	}
 	for _, f := range s.fields {
 		var name string
 		if f.ref == nil && json.Unmarshal(f.value, &name) == nil {
-			return head(s.tool.Name+": "+brief(name), 180)
+			return cut.Head(s.tool.Name+": "+brief(name), 180)
 		}
 	}
 	return s.tool.Name
@@ -96,7 +97,7 @@ func (p *planner) forAgent(goal string, agents []string) []agent.Step {
 		name = "general"
 	}
 	if len(p.steps) == 0 {
-		return []agent.Step{{ID: "goal", Title: head(brief(goal), 180), Agent: name, Goal: goal}}
+		return []agent.Step{{ID: "goal", Title: cut.Head(brief(goal), 180), Agent: name, Goal: goal}}
 	}
 	var after []string
 	for i := range p.steps {
@@ -106,7 +107,7 @@ func (p *planner) forAgent(goal string, agents []string) []agent.Step {
 	for _, o := range p.done {
 		if len(o.made) == 0 && len(p.steps)+len(all) < maxSteps {
 			id := restID(len(all) + 1)
-			all = append(all, agent.Step{ID: id, Title: head(brief(o.clause.text()), 180), Agent: name, Goal: o.clause.text(), After: slices.Clone(after)})
+			all = append(all, agent.Step{ID: id, Title: cut.Head(brief(o.clause.text()), 180), Agent: name, Goal: o.clause.text(), After: slices.Clone(after)})
 			after = append(after, id)
 		}
 	}

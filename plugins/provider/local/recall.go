@@ -1,6 +1,10 @@
 package local
 
-import "strings"
+import (
+	"strings"
+
+	cut "github.com/skillet-run/skillet/internal/text"
+)
 
 // recalled is how much of the words of a question a passage has to have.
 const recalled = 0.5
@@ -79,5 +83,5 @@ func (w *run) sentence(asked []string, text string) string {
 			best, bestScore = i, score
 		}
 	}
-	return head(strings.Join(all[best:min(best+2, len(all))], " "), maxPassage)
+	return cut.Head(strings.Join(all[best:min(best+2, len(all))], " "), maxPassage)
 }

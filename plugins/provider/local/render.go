@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	cut "github.com/skillet-run/skillet/internal/text"
 )
 
-// maxShown is how many characters of a text an answer shows.
+// maxShown is how many bytes of a text an answer shows.
 const maxShown = 6000
 
 // render writes what a tool answered in Markdown. main is the member that is the
@@ -53,8 +54,8 @@ func block(text string) string {
 
 func shown(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	if short := head(text, maxShown); short != text {
-		return fmt.Sprintf("%s\n(cut: %d characters more)", short, utf8.RuneCountInString(text)-maxShown)
+	if short := cut.Head(text, maxShown); short != text {
+		return fmt.Sprintf("%s\n(cut: %d bytes more)", short, len(text)-len(short))
 	}
 	return text
 }
@@ -73,15 +74,9 @@ func tableOf(members []member) (string, bool) {
 	var columns []string
 	var rows [][]string
 	for _, m := range members {
-		switch m.name {
-		case "columns":
-			if json.Unmarshal(m.value, &columns) != nil {
-				return "", false
-			}
-		case "rows":
-			if json.Unmarshal(m.value, &rows) != nil {
-				return "", false
-			}
+		into := map[string]any{"columns": &columns, "rows": &rows}[m.name]
+		if into != nil && json.Unmarshal(m.value, into) != nil {
+			return "", false
 		}
 	}
 	if len(columns) == 0 || rows == nil {
