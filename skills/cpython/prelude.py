@@ -261,6 +261,8 @@ def _load():
     global _main, _program
     asked = json.loads(_input())
     _Loader.files = asked["files"]
+    if "scripts" in asked:
+        return _load_folder(asked)
     _main = asked["main"] + ".py"
     tools, program = _kind(_Loader.files[_main], _main)
     names = []
@@ -280,6 +282,10 @@ def _load():
         _program = _compiled(_main)
         names.append("__main__")
         _tools.append(_run_program)
+    _loaded(names)
+
+
+def _loaded(names):
     _ask(_OUTPUT, json.dumps(names).encode())
     sys.stdout.flush()
     sys.stderr.flush()
@@ -342,6 +348,222 @@ def _run_program():
     sys.stderr.flush()
     _ask(_ERROR, b"failed", message.encode("utf-8", "replace"))
     return code & 0xff or 1
+
+
+# ---- the scripts of a folder
+#
+# A call finds the folder as files. What is Python in it was compiled before, and the
+# packages it brings were imported.
+
+_at = ""       # where the folder is
+_library = []  # directories in it that hold packages
+_codes = {}    # code of its files by their paths
+
+
+def _load_folder(asked):
+    global _at, _library
+    _at = asked["at"]
+    _library = [_at + "/" + name for name in asked["library"]]
+    for name, text in asked["scripts"].items():
+        try:
+            _codes[_at + "/" + name] = compile(text, _at + "/" + name, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            pass  # an error of the call that runs it
+    _tools.append(_run_script)
+    _loaded(["__script__"])
+
+
+_get_code = importlib.machinery.SourceFileLoader.get_code
+
+
+def _known_code(self, name):
+    code = _codes.get(self.path)
+    return _get_code(self, name) if code is None else code
+
+
+importlib.machinery.SourceFileLoader.get_code = _known_code
+
+
+class _Ended(SystemExit):
+    # os._exit: nothing else of the script runs, as far as that can be had.
+    pass
+
+
+def _exit(code=0):
+    raise _Ended(code)
+
+
+def _text_stream(raw, **named):
+    return io.TextIOWrapper(raw, encoding="utf-8", errors="surrogateescape", **named)
+
+
+class _Kept(io.BytesIO):
+    def close(self):  # what was written is wanted
+        pass
+
+    def fileno(self):
+        raise io.UnsupportedOperation("fileno: the streams of a script are in memory")
+
+
+def _run_script():
+    # A file of the folder, as python FILE ARGUMENTS would run it in the folder.
+    asked = json.loads(_input())
+    name, given = asked["path"], asked["input"]
+    file = _at + "/" + name
+    out, err = _Kept(), _Kept()
+    os.chdir(_at)
+    os.environ.update(HOME="/tmp", TMPDIR="/tmp", PWD=_at, LANG="C.UTF-8")
+    os._exit = _exit
+    sys.argv[:] = [name] + given.get("args", [])
+    sys.orig_argv[:] = ["python"] + sys.argv
+    sys.path[:] = [os.path.dirname(file)] + _library + [p for p in sys.path if p]
+    sys.dont_write_bytecode = True
+    sys.stdin = sys.__stdin__ = _text_stream(io.BytesIO(given.get("stdin", "").encode("utf-8", "surrogatepass")))
+    sys.stdout = sys.__stdout__ = _text_stream(out, write_through=True)
+    sys.stderr = sys.__stderr__ = _text_stream(err, write_through=True)
+    for f in given.get("files", []):
+        _hand_in(f)
+    module = types.ModuleType("__main__")
+    module.__file__, module.__builtins__ = file, builtins
+    sys.modules["__main__"] = module
+    try:
+        code = 0
+        try:
+            program = _codes.get(file)
+            if program is None:
+                with open(file, "rb") as f:
+                    program = compile(f.read(), file, "exec", dont_inherit=True)
+            exec(program, module.__dict__)
+        except SystemExit as e:
+            code = e.code
+        except BaseException as e:
+            code = _uncaught(e)
+        try:
+            atexit._run_exitfuncs()
+        except SystemExit as e:
+            code = e.code
+        if code is not None and not isinstance(code, int):
+            print(code, file=sys.stderr)
+            code = 1
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BaseException as e:
+        code = _uncaught(e)
+    answer = {"stdout": _shown(out), "stderr": _shown(err), "exit_code": (code or 0) & 0xff}
+    if "outputs" in given:
+        answer["files"] = _hand_out(given["outputs"])
+    _ask(_OUTPUT, json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace"))
+    return 0
+
+
+def _shown(stream):
+    return stream.getvalue().decode("utf-8", "replace")
+
+
+def _in_memory(path):
+    # The place of a file that is handed in or out: in the folder, or in /tmp.
+    full = os.path.normpath(os.path.join(_at, path))
+    if not full.startswith((_at + "/", "/tmp/")):
+        raise Misuse(f"{path}: a file that is handed in or out is in the folder of the skill, or in /tmp")
+    return full
+
+
+def _hand_in(f):
+    path = _in_memory(f["path"])
+    data = base64.b64decode(f["base64"], validate=True) if "base64" in f else f.get("text", "").encode("utf-8", "surrogatepass")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    try:
+        with open(path, "wb") as to:
+            to.write(data)
+    except OSError as e:
+        raise Misuse(f"{f['path']}: the file cannot be handed in: {e.strerror}")
+
+
+def _hand_out(patterns):
+    found = {}
+    for pattern in patterns:
+        full = _in_memory(pattern)
+        for path in sorted(glob.glob(full, recursive=True, include_hidden=True)):
+            for p in [path] if os.path.isfile(path) else sorted(glob.glob(glob.escape(path) + "/**", recursive=True, include_hidden=True)):
+                if os.path.isfile(p):
+                    found[os.path.relpath(p, _at) if p.startswith(_at + "/") else p] = p
+    answer = []
+    for name, path in found.items():
+        with open(path, "rb") as f:
+            data = f.read()
+        try:
+            answer.append({"path": name, "text": data.decode()})
+        except UnicodeDecodeError:
+            answer.append({"path": name, "base64": base64.b64encode(data).decode()})
+    return answer
+
+
+def _uncaught(e):
+    # What Python prints of an exception that ends a program, and a way out.
+    try:
+        text = _trace(e)
+        if way := _way(e):
+            text += f"note: {way}\n"
+        sys.stdout.flush()
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except BaseException as more:
+        os.write(2, f"{type(e).__name__}: {e}, and of that: {type(more).__name__}\n".encode("utf-8", "replace"))
+    return 1
+
+
+def _way(e):
+    # What there is in place of what an exception misses; None when nothing is known.
+    while e.__cause__ is not None and not isinstance(e, (OSError, ImportError, KeyError)):
+        e = e.__cause__
+    if isinstance(e, ModuleNotFoundError) and e.name:
+        top = e.name.partition(".")[0]
+        if top in _ABSENT or top in _NATIVE:
+            return None  # its message says why
+        here = [f[:-3] for f in os.listdir(sys.path[0]) if f.endswith(".py")]
+        near = difflib.get_close_matches(top, here + list(sys.stdlib_module_names), 1)
+        if near and near[0] != top:
+            return f"did you mean {near[0]}?"
+        return f"{top} is not part of Python; a package that is pure Python can be brought by the skill: requirements.txt and skillet build"
+    if isinstance(e, OSError) and isinstance(e.filename, str):
+        return _way_of_file(e)
+    if isinstance(e, KeyError) and e.args and isinstance(e.args[0], str) and e.__traceback__:
+        step = e.__traceback__
+        while step.tb_next:
+            step = step.tb_next
+        names = {k for v in step.tb_frame.f_locals.values() if isinstance(v, dict) for k in v if isinstance(k, str)}
+        if near := difflib.get_close_matches(e.args[0], sorted(names), 1):
+            return f"did you mean {near[0]!r}?"
+    return None
+
+
+def _way_of_file(e):
+    path = os.path.abspath(e.filename)
+    if e.errno == errno.EROFS:
+        return f"the files of the skill cannot be changed; others can be made in its folder and in /tmp, which are in memory"
+    if e.errno not in (errno.ENOENT, errno.EACCES, errno.EPERM, getattr(errno, "ENOTCAPABLE", 76)):
+        return None
+    folder, name = os.path.split(path)
+    if path.startswith((_at + "/", "/tmp/")):
+        if os.path.isdir(folder):
+            if near := difflib.get_close_matches(name, [n for n in os.listdir(folder) if n != name], 1):
+                return f"did you mean {near[0]}?"
+        if not os.path.isabs(e.filename):
+            return f"relative paths begin in {_at}, the folder of the skill: hand the file in, or grant it and name it by its whole path"
+        return None
+    failure = _denied(e, _line(e))
+    return failure["message"] if failure else None
+
+
+def _line(e):
+    # The line of the folder's own that an exception comes from.
+    at, step = "", e.__traceback__
+    while step:
+        file = step.tb_frame.f_code.co_filename
+        if file.startswith(_at + "/"):
+            at = linecache.getline(file, step.tb_lineno)
+        step = step.tb_next
+    return at
 
 
 # ---- errors
@@ -513,7 +735,7 @@ def _serve(number):
     if number >= len(_tools):
         raise Misuse("there is no such tool")
     tool = _evaluate if number == -2 else _tools[number]
-    if tool is _run_program:
+    if tool is _run_program or tool is _run_script:
         return tool()
     sys.stdout, sys.stderr = _Lines("info"), _Lines("warn")
     try:

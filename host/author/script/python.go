@@ -64,6 +64,9 @@ func collectPython(files fs.FS, main string) ([]byte, error) {
 		library = nil // scripts can do without the SDK
 	}
 	main = path.Clean(main)
+	if path.Ext(main) == ".json" {
+		return collectFolder(files, library, main)
+	}
 	c := &collector{files: files, library: library, base: path.Dir(main)}
 	c.program = pythonProgram{Main: strings.TrimSuffix(path.Base(main), pythonEnding), Files: map[string]string{}}
 	if found, err := c.add(path.Base(main)); !found || err != nil {
@@ -77,6 +80,60 @@ func collectPython(files fs.FS, main string) ([]byte, error) {
 		}
 	}
 	text, err := json.Marshal(c.program)
+	if err != nil {
+		return nil, fault.Wrap(fault.KindInternal, err)
+	}
+	return text, nil
+}
+
+// folderProgram is what the driver of CPython loads to run the scripts of a folder.
+type folderProgram struct {
+	At      string            `json:"at"`
+	Library []string          `json:"library"`
+	Scripts map[string]string `json:"scripts"` // the texts of Python files, by their paths in the folder
+	Files   map[string]string `json:"files"`   // of the SDK
+}
+
+// collectFolder gathers the Python files that an index lists, which are below its folder
+// "assets". One that is not UTF-8 is left out: it is read when it runs.
+func collectFolder(files, library fs.FS, main string) ([]byte, error) {
+	var index struct {
+		At             string
+		Files, Library []string
+	}
+	b, err := fs.ReadFile(files, main)
+	if err == nil {
+		err = json.Unmarshal(b, &index)
+	}
+	if err != nil {
+		return nil, noFile(main, err)
+	}
+	c := &collector{files: Tree{}, library: library, base: "."}
+	c.program.Files = map[string]string{}
+	if err := c.module([]string{libraryName}); err != nil {
+		return nil, err
+	}
+	for len(c.todo) > 0 {
+		name := c.todo[0]
+		c.todo = c.todo[1:]
+		if err := c.follow(name); err != nil {
+			return nil, err
+		}
+	}
+	p := folderProgram{At: index.At, Library: index.Library, Scripts: map[string]string{}, Files: c.program.Files}
+	for _, name := range index.Files {
+		b, err := fs.ReadFile(files, path.Join("assets", name))
+		if err != nil {
+			return nil, noFile(name, err)
+		}
+		if c.size += len(b); c.size > MaxProgram {
+			return nil, fault.Errorf(fault.KindLimit, "%s: the Python files of the folder have more than %d bytes", name, MaxProgram)
+		}
+		if utf8.Valid(b) {
+			p.Scripts[name] = strings.TrimPrefix(string(b), "\ufeff")
+		}
+	}
+	text, err := json.Marshal(p)
 	if err != nil {
 		return nil, fault.Wrap(fault.KindInternal, err)
 	}

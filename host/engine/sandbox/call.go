@@ -38,6 +38,9 @@ type Call struct {
 	// with at most so many bytes. It does not pass the Tape. 0 means none; where the
 	// call has files at that place it has those.
 	Scratch int64
+	// Folder are files that such a guest finds besides, as they are when the call begins.
+	// They do not pass the Tape either.
+	Folder wasi.Folder
 	// Clock gives the real time. Without it time begins at 2022-01-01 00:00
 	// UTC with each call and moves by a millisecond each time it is asked, and
 	// by the length of every sleep.

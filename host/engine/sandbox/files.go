@@ -17,7 +17,7 @@ type fileTree struct {
 
 // newFileTree returns nil for a call without files.
 func (m *Module) newFileTree(c *Call) *fileTree {
-	scratch := c.Scratch > 0 && m.opensFiles
+	scratch := (c.Scratch > 0 || c.Folder.At != "") && m.opensFiles
 	if c.FS == nil && c.Files == nil && c.Tape == nil && !scratch {
 		return nil
 	}
@@ -33,7 +33,7 @@ func (m *Module) newFileTree(c *Call) *fileTree {
 		t.FS = open(t.refuse)
 	}
 	if scratch {
-		t.FS = wasi.NewScratch(t.FS, c.Scratch)
+		t.FS = wasi.NewScratch(t.FS, c.Scratch, c.Folder)
 	}
 	if t.FS == nil {
 		return nil

@@ -13,7 +13,6 @@ import (
 	"github.com/skillet-run/skillet/host/base/store"
 	"github.com/skillet-run/skillet/host/base/task"
 	"github.com/skillet-run/skillet/host/engine/sandbox"
-	"github.com/skillet-run/skillet/host/fetch/adopt"
 	"github.com/skillet-run/skillet/host/run/hostfn"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies"
@@ -27,6 +26,7 @@ type attempt struct {
 	compile time.Duration // 0 when the module was there
 	env     *hostfn.Env
 	reply   sandbox.Result
+	folder  *folder // what its scripts run with; nil for another target
 
 	ran      bool  // the guest was run
 	guestErr error // how it ended
@@ -169,14 +169,14 @@ func (a *run) state(kv store.KV) store.KV {
 
 // load compiles the module, or finds it compiled.
 func (r *Runner) load(ctx context.Context, a *attempt) error {
-	t := a.call.Target
 	if s, ok := a.manifest.Script(a.tool.Name); ok {
-		p, err := adopt.Script(t.Package, s)
-		if err != nil {
-			return err
-		}
-		t.Package = p
+		return r.loadScript(ctx, a, s)
 	}
+	return r.loadModule(ctx, a, a.call.Target)
+}
+
+// loadModule has an attempt run the module of a target.
+func (r *Runner) loadModule(ctx context.Context, a *attempt, t Target) error {
 	domain, err := r.domain(a.run)
 	if err != nil {
 		return err
@@ -247,14 +247,14 @@ func (r *Runner) execute(ctx context.Context, a *attempt) error {
 		return err
 	}
 	limits.WallSet = r.wallSet(a.run, limits.Wall)
-	c, err := a.taped(sandbox.Call{
+	c, err := a.taped(a.inFolder(sandbox.Call{
 		Export: a.tool.Export, Input: a.call.Input, Args: arguments(a.run), Limits: limits, FS: fs, Scratch: scratch(a.manifest, limits),
 		Clock:   a.env.Allows(capability.Request{Action: capability.Clock}),
 		Random:  a.env.Allows(capability.Request{Action: capability.Random}),
 		Restart: a.manifest.Snapshot == manifests.SnapshotNone || a.call.Fresh,
 		Config:  a.config(), Env: a.env, Log: a.env.Log,
 		Waits: func(waiting bool) { r.gates.stall(a.chain, waiting) },
-	})
+	}))
 	if err != nil {
 		return err
 	}
@@ -281,8 +281,10 @@ func scratch(m *manifests.Manifest, l sandbox.Limits) int64 {
 	if !m.Interpreted() {
 		return 0
 	}
-	return int64(l.Filled().MemoryBytes / 4)
+	return scratchOf(l)
 }
+
+func scratchOf(l sandbox.Limits) int64 { return int64(l.Filled().MemoryBytes / 4) }
 
 // arguments are those of a WASI command: the manifest's, then the tool's name
 // where several tools are this command.

@@ -17,35 +17,91 @@ const (
 	scratchNode     = 256    // bytes that each counts as, besides its content
 )
 
-// A Scratch is a file tree with one more directory, ScratchPath, which is in
-// memory: empty when the call begins, and gone when it ends. It is used by one
-// goroutine. All times in it are the beginning of 2022, so that what a guest sees
-// of it follows from what it does.
+// A Scratch is a file tree with directories in memory besides: ScratchPath, which is
+// empty when the call begins, and a Folder. All in them is gone when the call ends. It
+// is used by one goroutine. All times in it are the beginning of 2022, so that what a
+// guest sees of it follows from what it does.
 type Scratch struct {
-	FS   // of the rest; nil for none
-	rest []Preopen
-	root *scratchEntry
-	left int64  // bytes that may still be used
-	made uint64 // entries there are
-	last uint64 // number of the last one
+	FS     // of the rest; nil for none
+	rest   []Preopen
+	mounts []mount
+	left   int64  // bytes that may still be used
+	made   uint64 // entries there are that the guest made
+	last   uint64 // number of the last one
 }
 
-// NewScratch adds a directory in memory to a file tree, which may be nil. It holds
-// at most so many bytes. A tree with a directory of the same place, or around it,
-// is returned as it is.
-func NewScratch(rest FS, bytes int64) FS {
+// mount is a directory in memory.
+type mount struct {
+	path string
+	root *scratchEntry
+}
+
+// A Folder is files that a guest finds in a directory and cannot change. It can add
+// others there, which are in memory as those of the scratch directory. The zero value
+// is none.
+type Folder struct {
+	// At is the path of the directory, absolute and clean.
+	At    string
+	Files []FolderFile
+}
+
+// A FolderFile is a file of a [Folder]. Its content is shared with the caller.
+type FolderFile struct {
+	Path string // relative to the folder, with slashes
+	Data []byte
+}
+
+// NewScratch adds directories in memory to a file tree, which may be nil. What the guest
+// puts into them are at most so many bytes. Where the tree has a directory at
+// ScratchPath, or around it, it has that one.
+func NewScratch(rest FS, bytes int64, folder Folder) FS {
 	s := &Scratch{FS: rest, left: bytes}
 	if rest != nil {
 		s.rest = rest.Preopens()
 	}
-	for _, p := range s.rest {
-		if p.Path == ScratchPath || p.Path == "/" {
-			return rest
+	taken := slices.ContainsFunc(s.rest, func(p Preopen) bool { return p.Path == ScratchPath || p.Path == "/" })
+	if bytes > 0 && !taken {
+		s.mount(ScratchPath)
+	}
+	if folder.At != "" {
+		root := s.mount(folder.At)
+		for _, f := range folder.Files {
+			s.fix(root, f)
 		}
 	}
-	s.root = &scratchEntry{scratch: s, children: map[string]*scratchEntry{}, ino: 1}
-	s.last = 1
+	if len(s.mounts) == 0 {
+		return rest
+	}
 	return s
+}
+
+// mount adds an empty directory.
+func (s *Scratch) mount(path string) *scratchEntry {
+	s.last++
+	root := &scratchEntry{scratch: s, children: map[string]*scratchEntry{}, ino: s.last, fixed: true}
+	s.mounts = append(s.mounts, mount{path, root})
+	return root
+}
+
+// fix adds a file of a folder, and the directories that it is in.
+func (s *Scratch) fix(dir *scratchEntry, f FolderFile) {
+	path := strings.Split(f.Path, "/")
+	for i, name := range path {
+		e, ok := dir.children[name]
+		if !ok {
+			s.last++
+			e = &scratchEntry{scratch: s, ino: s.last, fixed: true}
+			dir.children[name] = e
+		}
+		if i == len(path)-1 {
+			e.data = f.Data
+			return
+		}
+		if e.children == nil {
+			e.children = map[string]*scratchEntry{}
+		}
+		dir = e
+	}
 }
 
 // scratchEntry is a file, or a directory when it has children.
@@ -54,7 +110,8 @@ type scratchEntry struct {
 	children map[string]*scratchEntry // of a directory; not nil
 	data     []byte
 	ino      uint64
-	open     int // how often
+	open     int  // how often
+	fixed    bool // it is there when the call begins, and stays as it is
 	unlinked bool
 }
 
@@ -66,24 +123,32 @@ func (e *scratchEntry) free() {
 	}
 }
 
-// ours reports whether a path is in the scratch directory, and in no directory of
-// the rest below it.
-func (s *Scratch) ours(name string) bool {
+// ours is the directory in memory that a path is in; nil for a path of the rest, which
+// may have directories in ours.
+func (s *Scratch) ours(name string) *mount {
 	inside := func(dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
-	return inside(ScratchPath) && !slices.ContainsFunc(s.rest, func(p Preopen) bool { return inside(p.Path) })
+	i := slices.IndexFunc(s.mounts, func(m mount) bool { return inside(m.path) })
+	if i < 0 || slices.ContainsFunc(s.rest, func(p Preopen) bool { return inside(p.Path) && len(p.Path) >= len(s.mounts[i].path) }) {
+		return nil
+	}
+	return &s.mounts[i]
 }
 
-// Preopens lists those of the rest, and the directory.
+// Preopens lists those of the rest, and the directories in memory.
 func (s *Scratch) Preopens() []Preopen {
-	return append(slices.Clip(s.rest), Preopen{Path: ScratchPath})
+	list := slices.Clip(s.rest)
+	for _, m := range s.mounts {
+		list = append(list, Preopen{Path: m.path})
+	}
+	return list
 }
 
 // find returns the directory that a path is in, its name there, and what is at the
-// path: nil for nothing. The directory itself has no name.
-func (s *Scratch) find(name string) (dir *scratchEntry, base string, e *scratchEntry, errno Errno) {
+// path: nil for nothing. The directory in memory itself has no name.
+func (s *Scratch) find(m *mount, name string) (dir *scratchEntry, base string, e *scratchEntry, errno Errno) {
 	trimmed := strings.TrimSuffix(name, "/")
-	rest := strings.TrimPrefix(strings.TrimPrefix(trimmed, ScratchPath), "/")
-	e = s.root
+	rest := strings.TrimPrefix(strings.TrimPrefix(trimmed, m.path), "/")
+	e = m.root
 	for part := range strings.SplitSeq(rest, "/") {
 		if part == "" {
 			continue
@@ -141,13 +206,14 @@ func (s *Scratch) drop(dir *scratchEntry, base string, e *scratchEntry) {
 
 // Open opens a file or directory.
 func (s *Scratch) Open(name string, how OpenFlags) (File, Errno) {
-	if !s.ours(name) {
+	m := s.ours(name)
+	if m == nil {
 		if s.FS == nil {
 			return nil, ENOENT
 		}
 		return s.FS.Open(name, how)
 	}
-	dir, base, e, errno := s.find(name)
+	dir, base, e, errno := s.find(m, name)
 	if errno == Success && e == nil {
 		if how&Create == 0 {
 			return nil, ENOENT
@@ -161,6 +227,8 @@ func (s *Scratch) Open(name string, how OpenFlags) (File, Errno) {
 		return nil, errno
 	case e.children != nil && how&(Write|Append|Truncate|Create) != 0:
 		return nil, EISDIR
+	case e.fixed && how&(Write|Append|Truncate) != 0:
+		return nil, EROFS
 	case e.children == nil && how&Directory != 0:
 		return nil, ENOTDIR
 	case how&Truncate != 0:
@@ -172,13 +240,14 @@ func (s *Scratch) Open(name string, how OpenFlags) (File, Errno) {
 
 // Stat describes what is at a path.
 func (s *Scratch) Stat(name string, follow bool) (Stat, Errno) {
-	if !s.ours(name) {
+	m := s.ours(name)
+	if m == nil {
 		if s.FS == nil {
 			return Stat{}, ENOENT
 		}
 		return s.FS.Stat(name, follow)
 	}
-	_, _, e, errno := s.find(name)
+	_, _, e, errno := s.find(m, name)
 	if errno == Success && e == nil {
 		errno = ENOENT
 	}
@@ -190,13 +259,14 @@ func (s *Scratch) Stat(name string, follow bool) (Stat, Errno) {
 
 // Mkdir makes a directory.
 func (s *Scratch) Mkdir(name string) Errno {
-	if !s.ours(name) {
+	m := s.ours(name)
+	if m == nil {
 		if s.FS == nil {
 			return ENOENT
 		}
 		return s.FS.Mkdir(name)
 	}
-	dir, base, e, errno := s.find(strings.TrimSuffix(name, "/"))
+	dir, base, e, errno := s.find(m, strings.TrimSuffix(name, "/"))
 	if errno == Success && e != nil {
 		errno = EEXIST
 	}
@@ -208,13 +278,14 @@ func (s *Scratch) Mkdir(name string) Errno {
 
 // Remove removes an empty directory, or a file.
 func (s *Scratch) Remove(name string, directory bool) Errno {
-	if !s.ours(name) {
+	m := s.ours(name)
+	if m == nil {
 		if s.FS == nil {
 			return ENOENT
 		}
 		return s.FS.Remove(name, directory)
 	}
-	dir, base, e, errno := s.find(name)
+	dir, base, e, errno := s.find(m, name)
 	switch {
 	case errno != Success:
 		return errno
@@ -226,6 +297,8 @@ func (s *Scratch) Remove(name string, directory bool) Errno {
 		return ENOTDIR
 	case !directory && e.children != nil:
 		return EISDIR
+	case e.fixed:
+		return EROFS
 	case len(e.children) > 0:
 		return ENOTEMPTY
 	}
@@ -235,20 +308,21 @@ func (s *Scratch) Remove(name string, directory bool) Errno {
 
 // Rename moves a file or directory, and replaces a file or an empty directory.
 func (s *Scratch) Rename(from, to string) Errno {
-	switch a, b := s.ours(from), s.ours(to); {
+	a, b := s.ours(from), s.ours(to)
+	switch {
 	case a != b:
 		return EXDEV
-	case !a && s.FS == nil:
+	case a == nil && s.FS == nil:
 		return ENOENT
-	case !a:
+	case a == nil:
 		return s.FS.Rename(from, to)
 	case path.Clean(from) == path.Clean(to):
 		return Success
 	case strings.HasPrefix(to, strings.TrimSuffix(from, "/")+"/"):
 		return EINVAL
 	}
-	dir, base, e, errno := s.find(from)
-	into, name, there, errno2 := s.find(to)
+	dir, base, e, errno := s.find(a, from)
+	into, name, there, errno2 := s.find(b, to)
 	switch {
 	case errno != Success:
 		return errno
@@ -256,6 +330,8 @@ func (s *Scratch) Rename(from, to string) Errno {
 		return ENOENT
 	case errno2 != Success:
 		return errno2
+	case e.fixed:
+		return EROFS
 	case dir == nil || into == nil:
 		return EBUSY
 	}
@@ -274,7 +350,7 @@ func (s *Scratch) Rename(from, to string) Errno {
 
 // SetTimes does nothing here: there is one time.
 func (s *Scratch) SetTimes(name string, accessed, modified time.Time) Errno {
-	if !s.ours(name) {
+	if s.ours(name) == nil {
 		if s.FS == nil {
 			return ENOENT
 		}
@@ -286,7 +362,7 @@ func (s *Scratch) SetTimes(name string, accessed, modified time.Time) Errno {
 
 // Readlink says that there are no links here.
 func (s *Scratch) Readlink(name string) (string, Errno) {
-	if s.ours(name) {
+	if s.ours(name) != nil {
 		if _, errno := s.Stat(name, false); errno != Success {
 			return "", errno
 		}
@@ -314,6 +390,9 @@ func (e *scratchEntry) Stat() (Stat, Errno) {
 func (e *scratchEntry) resize(size int64) Errno {
 	if size < 0 {
 		return EINVAL
+	}
+	if e.fixed {
+		return EROFS
 	}
 	old := int64(len(e.data))
 	if size > old && size-old > e.scratch.left {
@@ -355,7 +434,10 @@ func (f *scratchFile) WriteAt(b []byte, off int64) (int, Errno) {
 	if f.children != nil {
 		return 0, EISDIR
 	}
-	if off < 0 {
+	switch {
+	case f.fixed:
+		return 0, EROFS
+	case off < 0:
 		return 0, EINVAL
 	}
 	if end := off + int64(len(b)); end < off {

@@ -37,7 +37,7 @@ func openScratch(t *testing.T, fs wasi.FS, path string, how wasi.OpenFlags) wasi
 
 func TestScratch(t *testing.T) {
 	t.Parallel()
-	fs := wasi.NewScratch(nil, 100_000)
+	fs := wasi.NewScratch(nil, 100_000, wasi.Folder{})
 	expect := func(what string, got, want wasi.Errno) {
 		t.Helper()
 		if got != want {
@@ -100,7 +100,7 @@ func TestScratch(t *testing.T) {
 // What a scratch directory holds is bounded, and what is removed is free again.
 func TestScratchIsBounded(t *testing.T) {
 	t.Parallel()
-	fs := wasi.NewScratch(nil, 10_000)
+	fs := wasi.NewScratch(nil, 10_000, wasi.Folder{})
 	for range 5 {
 		f := openScratch(t, fs, "/tmp/a", wasi.Create|wasi.Write)
 		if _, errno := f.WriteAt(make([]byte, 9_000), 0); errno != wasi.Success {
@@ -133,12 +133,12 @@ func TestScratchBesideOthers(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/tmp", "/"} {
 		r := &rest{path: path}
-		if fs := wasi.NewScratch(r, 1000); fs != wasi.FS(r) {
+		if fs := wasi.NewScratch(r, 1000, wasi.Folder{}); fs != wasi.FS(r) {
 			t.Errorf("%s: there is a scratch directory as well", path)
 		}
 	}
 	r := &rest{path: "/tmp/in"}
-	fs := wasi.NewScratch(r, 1000)
+	fs := wasi.NewScratch(r, 1000, wasi.Folder{})
 	if all := fs.Preopens(); len(all) != 2 || all[1].Path != wasi.ScratchPath {
 		t.Errorf("%v", all)
 	}
