@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -23,6 +24,8 @@ func (t *terminal) runCommand() *cli.Command {
 	return command("run", append([]cli.Flag{
 		&cli.StringFlag{Name: "input", Usage: "the input: `JSON`, @FILE, or - for standard input"},
 		&cli.StringFlag{Name: "script", Usage: "run the script at `PATH` in the folder of an Agent Skill as a shell would: what stands behind -- are its arguments, --input is its standard input, and its exit code is that of the command"},
+		&cli.StringSliceFlag{Name: "file", Usage: "hand a file to the script, as `PATH` or NAME=PATH: it finds a copy of that name in its folder; may be repeated"},
+		&cli.StringSliceFlag{Name: "take", Usage: "write what the script has made at `PATH` or a pattern in its folder to the same place here; may be repeated"},
 		&cli.StringSliceFlag{Name: "allow", Usage: "allow this `CAPABILITY` for this run alone; may be repeated"},
 		&cli.StringSliceFlag{Name: "config", Usage: "a `KEY=VALUE` that an Extism guest reads with config_get; may be repeated"},
 		&cli.BoolFlag{Name: "render", Usage: "print the prompt of a skill that is one, as a model would be sent it"},
@@ -70,6 +73,9 @@ func (t *terminal) run(ctx context.Context, c *cli.Context, h *host.Host) error 
 // ends as the script did.
 func (t *terminal) showScript(a invoke.Answer, recordTo string) error {
 	end, err := invoke.EndOfScript(a.Raw)
+	if err == nil {
+		err = t.handOut(end.Files)
+	}
 	if err != nil {
 		return err
 	}
@@ -194,6 +200,8 @@ func (t *terminal) invocation(ctx context.Context, c *cli.Context, h *host.Host)
 	}
 	if c.IsSet("script") {
 		in.Target, in.Input, err = t.script(c, target)
+	} else if c.IsSet("file") || c.IsSet("take") {
+		err = fault.Errorf(fault.KindUsage, "--file and --take are for a script").WithHint("name it with --script")
 	} else {
 		in.Input, err = t.input(c, target)
 	}
@@ -296,7 +304,56 @@ func (t *terminal) script(c *cli.Context, target invoke.Target) (invoke.Target, 
 			return target, nil, err
 		}
 	}
-	return target.Script(c.String("script"), c.Args().Tail(), string(stdin))
+	files, err := t.handedIn(c.Context, c.StringSlice("file"))
+	if err != nil {
+		return target, nil, err
+	}
+	return target.Script(c.String("script"), invoke.ScriptInput{
+		Args: c.Args().Tail(), Stdin: string(stdin), Files: files, Outputs: c.StringSlice("take"),
+	})
+}
+
+// handedIn reads the files that a script is handed.
+func (t *terminal) handedIn(ctx context.Context, names []string) (all []invoke.ScriptFile, err error) {
+	for _, n := range names {
+		name, at, ok := strings.Cut(n, "=")
+		if !ok {
+			name, at = filepath.Base(n), n
+		}
+		b, err := t.readInput(ctx, "@"+at)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, invoke.ScriptFile{Path: filepath.ToSlash(name), Bytes: b})
+	}
+	return all, nil
+}
+
+// handOut writes files that a script has made below the working directory. It leads
+// nowhere else, whatever a script calls them, and follows no links out of it.
+func (t *terminal) handOut(files []invoke.ScriptFile) error {
+	if len(files) == 0 {
+		return nil
+	}
+	root, err := os.OpenRoot(".")
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, f := range files {
+		b := f.Bytes
+		if b == nil {
+			b = []byte(f.Text)
+		}
+		name := filepath.FromSlash(strings.TrimPrefix(f.Path, "/"))
+		if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			return fmt.Errorf("take %s: %w", f.Path, err)
+		}
+		if err := root.WriteFile(name, b, 0o666); err != nil {
+			return fmt.Errorf("take %s: %w", f.Path, err)
+		}
+	}
+	return nil
 }
 
 func (t *terminal) readInput(ctx context.Context, text string) ([]byte, error) {

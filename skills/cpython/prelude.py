@@ -521,7 +521,7 @@ def _way(e):
         if top in _ABSENT or top in _NATIVE:
             return None  # its message says why
         here = [f[:-3] for f in os.listdir(sys.path[0]) if f.endswith(".py")]
-        near = difflib.get_close_matches(top, here + list(sys.stdlib_module_names), 1)
+        near = difflib.get_close_matches(top, here, 1) or difflib.get_close_matches(top, sys.stdlib_module_names, 1, 0.8)
         if near and near[0] != top:
             return f"did you mean {near[0]}?"
         return f"{top} is not part of Python; a package that is pure Python can be brought by the skill: requirements.txt and skillet build"
@@ -552,6 +552,8 @@ def _way_of_file(e):
             return f"relative paths begin in {_at}, the folder of the skill: hand the file in, or grant it and name it by its whole path"
         return None
     failure = _denied(e, _line(e))
+    if failure and failure["message"] == "denied":
+        return f"{path} was not granted to the skill"
     return failure["message"] if failure else None
 
 

@@ -3,6 +3,7 @@ package admit
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/skillet-run/skillet/host/app/invoke"
@@ -51,6 +52,9 @@ type Info struct {
 	// Isolation is how an installed skill is kept apart from others; nil for a skill
 	// without code, and for a package that is not installed.
 	Isolation *Isolation `json:"isolation,omitempty"`
+	// Python is the installed skill that runs its Python scripts, as NAME@VERSION, or "none";
+	// empty for a skill without such scripts.
+	Python string `json:"python,omitempty"`
 	// Canary is how the trial of a new version stands; nil when there is none.
 	Canary *TrialReport `json:"canary,omitempty"`
 	// Former are the versions that were active before, the latest first.
@@ -81,6 +85,35 @@ type InfoRequest struct {
 	Workspace string
 }
 
+// noPython stands for the interpreter that is missing.
+const noPython = "none"
+
+// python names what runs the Python scripts of a manifest.
+func (s *Service) python(ctx context.Context, m *manifests.Manifest) (string, error) {
+	if m.AgentSkill == nil || !slices.ContainsFunc(m.AgentSkill.Scripts, func(c manifests.Script) bool { return c.Interpreter == "python" }) {
+		return "", nil
+	}
+	all, err := s.parts.Registry.List(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range []string{"cpython", "python"} {
+		for _, skill := range all {
+			if !skill.Active || skill.Runs() != nil {
+				continue
+			}
+			man, err := s.parts.Registry.Manifest(ctx, skill.Digest)
+			if err != nil {
+				return "", err
+			}
+			if _, ok := man.Provides[name]; ok {
+				return skill.Name + "@" + skill.Version, nil
+			}
+		}
+	}
+	return noPython, nil
+}
+
 // Info returns everything about a package that is installed or at a path, also one that
 // may not be run.
 func (s *Service) Info(ctx context.Context, by approval.Principal, r InfoRequest) (Info, error) {
@@ -104,6 +137,9 @@ func (s *Service) Info(ctx context.Context, by approval.Principal, r InfoRequest
 			return Info{}, err
 		}
 		in.Difference = &c
+	}
+	if in.Python, err = s.python(ctx, m); err != nil {
+		return Info{}, err
 	}
 	in.Asks, err = m.Requests(r.Workspace)
 	return in, err

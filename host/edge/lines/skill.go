@@ -115,6 +115,7 @@ func (b *block) info(a admit.Info) {
 		b.bounds("limits:   ", limit.Bounds(a.Bounds))
 	}
 	b.isolation(a.Isolation)
+	b.python(a.Python)
 	if s, ok := m.Sessions(); ok {
 		b.fact("sessions", sessionBounds(s))
 	}
@@ -131,6 +132,18 @@ func (b *block) info(a admit.Info) {
 		b.say("  %s", standing(g))
 	}
 	b.showCompared(a)
+}
+
+// python writes what runs the Python scripts of a skill; nothing of one that has none.
+func (b *block) python(by string) {
+	switch {
+	case by == "none":
+		b.fact("python", "its scripts need an interpreter, and none is installed"+b.behind(": ", "%s", fault.InstallEngine("cpython")))
+	case strings.HasPrefix(by, "cpython@"):
+		b.fact("python", "its scripts run on "+by+", with the folder as files")
+	case by != "":
+		b.fact("python", "its scripts run on "+by+", the small interpreter, which has no files and a part of the library"+b.behind("; for CPython: ", "%s", fault.InstallEngine("cpython")))
+	}
 }
 
 // isolation writes who keeps a skill apart from others; nothing of one that is not.

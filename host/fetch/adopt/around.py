@@ -9,6 +9,10 @@ def _needs():
     import COPY  # what the script imports belongs to the program
 
 
+class _Unfit(Exception):
+    kind = "invalid"
+
+
 class _Stream:
     # What a script knows as its standard output, or error.
     def __init__(self):
@@ -41,6 +45,8 @@ class _System:
 
 
 def TOOL(input):
+    if input.get("files") or input.get("outputs"):
+        raise _Unfit("files can be handed to a script where the interpreter cpython is installed, and this one is python")
     path = PATH
     stdin, out, err = io.StringIO(input.get("stdin", "")), _Stream(), _Stream()
 

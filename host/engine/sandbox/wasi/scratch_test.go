@@ -149,3 +149,62 @@ func TestScratchBesideOthers(t *testing.T) {
 		t.Errorf("%v, asked for %q", errno, r.asked)
 	}
 }
+
+// A folder stays as it is, and what is added to it is bounded.
+func TestFolder(t *testing.T) {
+	t.Parallel()
+	given := []byte("given")
+	folder := wasi.Folder{At: "/skills/a", Files: []wasi.FolderFile{{Path: "x.txt", Data: given[:2]}, {Path: "deep/y.txt", Data: given}}}
+	fs := wasi.NewScratch(nil, 10_000, folder)
+	if p := fs.Preopens(); len(p) != 2 || p[0].Path != wasi.ScratchPath || p[1].Path != folder.At {
+		t.Errorf("directories: %v", p)
+	}
+	for what, errno := range map[string]wasi.Errno{
+		"remove a file":      fs.Remove("/skills/a/x.txt", false),
+		"remove a directory": fs.Remove("/skills/a/deep", true),
+		"rename a file":      fs.Rename("/skills/a/x.txt", "/skills/a/z"),
+		"rename a directory": fs.Rename("/skills/a/deep", "/skills/a/z"),
+		"replace a file":     renamed(t, fs, "/skills/a/new", "/skills/a/x.txt"),
+		"write to a file":    opened(fs, "/skills/a/x.txt", wasi.Write),
+		"append to a file":   opened(fs, "/skills/a/deep/y.txt", wasi.Write|wasi.Append),
+		"empty a file":       opened(fs, "/skills/a/x.txt", wasi.Read|wasi.Truncate),
+		"create over a file": opened(fs, "/skills/a/x.txt", wasi.Write|wasi.Create|wasi.Truncate),
+	} {
+		if errno != wasi.EROFS {
+			t.Errorf("%s: %v", what, errno)
+		}
+	}
+	f := openScratch(t, fs, "/skills/a/x.txt", wasi.Read)
+	if _, errno := f.WriteAt([]byte("no"), 0); errno != wasi.EROFS {
+		t.Errorf("write: %v", errno)
+	}
+	if _, _, errno := f.Append([]byte("no")); errno != wasi.EROFS || f.Truncate(0) != wasi.EROFS {
+		t.Errorf("append: %v", errno)
+	}
+	if string(given) != "given" {
+		t.Errorf("the content of the caller: %q", given)
+	}
+	if errno := fs.Rename("/tmp", "/skills/a/tmp"); errno != wasi.EXDEV {
+		t.Errorf("from one to the other: %v", errno)
+	}
+	if errno := opened(fs, "/skills/other/x", wasi.Read); errno != wasi.ENOENT {
+		t.Errorf("another folder: %v", errno)
+	}
+	into := openScratch(t, fs, "/skills/a/deep/new", wasi.Create|wasi.Write)
+	if _, errno := into.WriteAt(make([]byte, 20_000), 0); errno != wasi.ENOSPC {
+		t.Errorf("more than there may be: %v", errno)
+	}
+	if none := wasi.NewScratch(nil, 0, wasi.Folder{}); none != nil {
+		t.Errorf("of nothing: %v", none)
+	}
+}
+
+func opened(fs wasi.FS, path string, how wasi.OpenFlags) wasi.Errno {
+	_, errno := fs.Open(path, how)
+	return errno
+}
+
+func renamed(t *testing.T, fs wasi.FS, from, to string) wasi.Errno {
+	openScratch(t, fs, from, wasi.Create|wasi.Write).Close()
+	return fs.Rename(from, to)
+}
