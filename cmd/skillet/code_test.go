@@ -3,13 +3,17 @@ package main
 import (
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -18,18 +22,93 @@ import (
 // the same modules in each of a hundred homes takes longer than all the rest. A
 // home begins with links to what is on the shelf, sealed with the same key, and
 // what it compiles itself is put there when its test is over.
-type codeShelf struct{ dir, key string }
+//
+// SKILLET_TEST_CACHE names a directory that keeps it from one run of the tests
+// to the next.
+type codeShelf struct{ dir, key, kept string }
+
+// keptCode is how many bytes of code are kept between runs.
+const keptCode = 2 << 30
 
 // shelved is the shelf of this test binary; runs deletes it.
 var shelved = sync.OnceValues(func() (c codeShelf, err error) {
 	if c.dir, err = os.MkdirTemp("", "skillet-shelf-"); err != nil {
 		return c, err
 	}
+	c.key = filepath.Join(c.dir, "key")
+	if cache := os.Getenv("SKILLET_TEST_CACHE"); cache != "" {
+		c.kept = filepath.Join(cache, "homes")
+		return c, c.fetch()
+	}
+	return c, newKey(c.key)
+})
+
+// newKey writes a new key, unless there is one.
+func newKey(path string) error {
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
 	key := make([]byte, 32)
 	rand.Read(key)
-	c.key = filepath.Join(c.dir, "key")
-	return c, os.WriteFile(c.key, key, 0o600)
-})
+	f, err := os.CreateTemp(filepath.Dir(path), "new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(key)
+	if err = errors.Join(err, f.Close()); err == nil {
+		if err = os.Link(f.Name(), path); errors.Is(err, fs.ErrExist) {
+			err = nil // another test binary was first
+		}
+	}
+	return errors.Join(err, os.Remove(f.Name()))
+}
+
+// fetch fills the shelf with what former runs have kept. Whoever can write there
+// could have the tests run code of theirs.
+func (c codeShelf) fetch() error {
+	if err := os.MkdirAll(c.kept, 0o700); err != nil {
+		return err
+	}
+	if info, err := os.Lstat(c.kept); err != nil || info.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("%s has to be a directory that only you can enter: %v", c.kept, err)
+	}
+	if err := newKey(filepath.Join(c.kept, "key")); err != nil {
+		return err
+	}
+	key, err := os.ReadFile(filepath.Join(c.kept, "key"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.WriteFile(c.key, key, 0o600), link(filepath.Join(c.kept, "compiled"), filepath.Join(c.dir, "compiled")))
+}
+
+// keep keeps what is on the shelf, if that is wanted, and deletes the shelf.
+func (c codeShelf) keep() error {
+	if c.kept == "" {
+		return os.RemoveAll(c.dir)
+	}
+	to := filepath.Join(c.kept, "compiled")
+	return errors.Join(link(filepath.Join(c.dir, "compiled"), to), shrink(to, keptCode), os.RemoveAll(c.dir))
+}
+
+// shrink deletes what was not used for longest, until so many bytes are left.
+func shrink(dir string, budget int64) (err error) {
+	kept, err := filepath.Glob(filepath.Join(dir, "packed-*", "*.code"))
+	used := map[string]time.Time{}
+	size := map[string]int64{}
+	for _, f := range kept {
+		if info, err := os.Stat(f); err == nil { // else another test binary has deleted it
+			used[f], size[f] = info.ModTime(), info.Size()
+		}
+	}
+	slices.SortFunc(kept, func(a, b string) int { return used[b].Compare(used[a]) })
+	for _, f := range kept {
+		if budget -= size[f]; budget < 0 {
+			os.Remove(f)
+		}
+	}
+	return err
+}
 
 // lend fills a home that is not there yet.
 func (c codeShelf) lend(home string) error {
@@ -60,9 +139,35 @@ func link(from, to string) error {
 	for _, f := range kept {
 		dir := filepath.Join(to, filepath.Base(filepath.Dir(f)))
 		err = errors.Join(err, os.MkdirAll(dir, 0o700))
-		if e := os.Link(f, filepath.Join(dir, filepath.Base(f))); e != nil && !errors.Is(e, fs.ErrExist) && !errors.Is(e, fs.ErrNotExist) {
+		if e := place(f, filepath.Join(dir, filepath.Base(f))); e != nil && !errors.Is(e, fs.ErrExist) && !errors.Is(e, fs.ErrNotExist) {
 			err = errors.Join(err, e)
 		}
+	}
+	return err
+}
+
+// place links a file, or copies it to another file system, with the time when it was last used.
+func place(from, to string) error {
+	err := os.Link(from, to)
+	if !errors.Is(err, syscall.EXDEV) {
+		return err
+	}
+	b, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(to), "new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = errors.Join(os.Chtimes(f.Name(), info.ModTime(), info.ModTime()), os.Rename(f.Name(), to))
 	}
 	return err
 }

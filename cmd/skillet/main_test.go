@@ -91,7 +91,10 @@ type runs struct{ *testing.M }
 func (r runs) Run() int {
 	code := r.M.Run()
 	if c, err := shelved(); err == nil {
-		os.RemoveAll(c.dir)
+		if err := c.keep(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
 	}
 	if p, err := program(); err == nil && p.dir != "" {
 		os.RemoveAll(p.dir)
