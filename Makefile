@@ -14,7 +14,11 @@ BENCHFLAGS ?=
 # Every go command has the same flags, so that what one compiles is there for the others: check for test, and both for .ci/run.
 export GOFLAGS := $(sort $(GOFLAGS) -trimpath)
 
-.PHONY: help release build providers testproviders skills engines demo test quick arm64 check bench benchonce toolchains languages testdata generate fuzz mutate prove proveshort openapitools mcptools clean
+# Compiled code of guests that tests keep for the next run, bound to the module and to the engine that made it. Out of the
+# tree, so that go test does not take it for something that a test depends on.
+export SKILLET_TEST_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/skillet-test
+
+.PHONY: help release build providers testproviders skills engines demo test testall figures arm64 check bench benchonce toolchains languages testdata generate fuzz mutate prove proveshort openapitools mcptools clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -65,11 +69,14 @@ engines: build ## build the interpreters of scripts into dist/; needs the npm re
 demo: skills ## see untrusted code do useful work, and fail to do anything else
 	CGO_ENABLED=0 $(GO) run $(RELEASE) ./cmd/demo
 
-test: ## run every test; make check has go vet
-	$(GO) test -vet=off -timeout 30m ./...
+test: ## run every test that is not long; CONTRIBUTING.md says which are, and make check has go vet
+	.ci/scratch $(GO) test -vet=off -short -timeout 20m ./...
 
-quick: ## run the tests that are not long, while you work; .ci/run runs all of them
-	$(GO) test -vet=off -short -timeout 10m ./...
+testall: ## run every test, as .ci/run does
+	.ci/scratch $(GO) test -vet=off -timeout 30m ./...
+
+figures: ## print sizes: lines, the largest packages, how long functions are, folders below host
+	@$(GO) run ./internal/figures
 
 # An emulator cannot start this program again for a child, and has a memory of its own.
 NOT_EMULATED := Hole|Bomb|TestMutants|TestNothingLeaks
@@ -104,7 +111,7 @@ bench: build ## run every benchmark: proof/bench.txt, bench/report.json with the
 # Once is no measurement: two packages are run at a time.
 benchonce: ## run every benchmark once, which says that it works and not how fast
 	$(GO) list -f '{{.Dir}}' ./... | while read -r dir; do if grep -qs '^func Benchmark' "$$dir"/*_test.go; then echo "$$dir"; fi; done | \
-	  xargs -P 2 -n 4 $(GO) test -vet=off -run '^$$' -bench . -benchtime 1x -timeout 10m
+	  xargs -P 2 -n 4 .ci/scratch $(GO) test -vet=off -run '^$$' -bench . -benchtime 1x -timeout 10m
 	cd bench && $(GO) run -trimpath . --quick
 
 release: ## make what is published into dist/release: archives, deb, rpm, image, bill of materials, checksums
@@ -161,7 +168,7 @@ MUTATIONS ?= 1000
 FUZZED     = $(shell $(GO) list -f '{{.Dir}}' ./... | while read -r d; do grep -qs '^func Fuzz' $$d/*_test.go && echo $$d; done)
 
 mutate: ## run every fuzz target for MUTATIONS, without what guides long runs
-	FUZZTIME=$(MUTATIONS)x $(GO) test -vet=off -count=1 -v -exec $(CURDIR)/.ci/fuzz $(FUZZED)
+	FUZZTIME=$(MUTATIONS)x .ci/scratch $(GO) test -vet=off -count=1 -v -exec $(CURDIR)/.ci/fuzz $(FUZZED)
 
 prove: build skills ## the long proofs: kills, flipped bits, mutants; writes proof/report.txt
 	@mkdir -p proof

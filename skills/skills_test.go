@@ -136,9 +136,6 @@ func newSandbox(t testing.TB) *sandbox.Runtime {
 
 // TestSkills builds every skill and runs all of its cases.
 func TestSkills(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds every skill; make test runs it")
-	}
 	t.Parallel()
 	sb := newSandbox(t)
 	tester := newTester(t, sb)

@@ -88,11 +88,14 @@ func ready(t *testing.T, l toolchain.Language) {
 // TestNewSkills makes a skill in each language and takes it the whole way: test,
 // build, pack, install and run, with its grant and without.
 func TestNewSkills(t *testing.T) {
-	if testing.Short() || underRace {
-		t.Skip("it runs compilers, and only other programs")
+	if underRace {
+		t.Skip("it runs only other programs")
 	}
 	for _, l := range scaffold.Languages() {
 		t.Run(string(l), func(t *testing.T) {
+			if l != toolchain.Go && l != toolchain.JS {
+				long(t, "it runs compilers")
+			}
 			t.Parallel()
 			ready(t, l)
 			a := newAuthor(t)

@@ -22,9 +22,10 @@ import (
 // skillet, and runs every tool of each of them with a case of the package's
 // own, at a terminal and with --json.
 func TestBundledSkills(t *testing.T) {
-	if testing.Short() || underRace { // the race detector sees nothing of the programs it runs
-		t.Skip("it builds every bundled skill, and runs only other programs")
+	if underRace {
+		t.Skip("the race detector sees nothing of the programs it runs")
 	}
+	long(t, "it builds every bundled skill")
 	p := newPerson(t)
 	borrow(t, p.home)
 	args := []string{"install", "--yes"}

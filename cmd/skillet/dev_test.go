@@ -155,9 +155,10 @@ func TestHotReloadOff(t *testing.T) {
 
 // TestDevScript saves a script with an error in it, and without.
 func TestDevScript(t *testing.T) {
-	if testing.Short() || underRace {
-		t.Skip("it makes an interpreter, and runs only other programs")
+	if underRace {
+		t.Skip("it runs only other programs")
 	}
+	long(t, "it makes an interpreter")
 	t.Parallel()
 	a := newAuthor(t)
 	a.engine(toolchain.JS)

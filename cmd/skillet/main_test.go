@@ -150,9 +150,6 @@ var program = sync.OnceValues(func() (p made, err error) {
 // $REGISTRY and $GUARDED, registries of which the second wants a password. The
 // conditions [qjs] and [python] hold where engines of interpreters can be had.
 func TestScripts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs hundreds of commands; make test runs it")
-	}
 	testscript.Run(t, scripts(t))
 }
 

@@ -28,6 +28,15 @@ func rounds(short, full int) int {
 	return short
 }
 
+// long skips a test that takes long and is rarely what a change breaks, where only
+// the others are wanted: make test leaves it out, make testall and .ci/run do not.
+func long(t *testing.T, why string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip(why + "; make testall runs it")
+	}
+}
+
 // person runs the real program in a home of its own.
 type person struct {
 	t             *testing.T
@@ -176,6 +185,7 @@ func (p *person) summary() string {
 // A killed command leaves the home as it was before it or as it is after it;
 // and as it is after it, once it has said so.
 func TestKilledCommandsLeaveNothingHalfDone(t *testing.T) {
+	long(t, "it kills a command over and over")
 	p := newPerson(t)
 	p.pack("kept", "kept", "1.0.0", `"kv":{"reason":"r"}`)
 	p.pack("new", "new", "1.0.0", `"kv":{"reason":"r"}`)
@@ -286,6 +296,7 @@ func withoutTimes(s string) string {
 // One flipped bit anywhere in the home: every command still tells the truth,
 // or says that something is damaged and what to do.
 func TestFlippedBitsAreNeverAWrongAnswer(t *testing.T) {
+	long(t, "it alters a home over and over")
 	p := newPerson(t)
 	p.pack("kept", "kept", "1.0.0", `"kv":{"reason":"r"}`)
 	p.pack("new", "new", "1.0.0", "")

@@ -130,6 +130,7 @@ var looks = [][]string{{"list"}, {"store", "verify"}, {"audit", "verify"}, {"doc
 // A rebuild, a repair or a restore that is killed at any moment loses nothing: the home
 // holds what it held, at once or after the command that it names.
 func TestKilledRebuildsLoseNothing(t *testing.T) {
+	long(t, "it kills a command over and over")
 	p := newPerson(t)
 	template := p.fullHome()
 	p.at(template)
@@ -185,6 +186,7 @@ func TestKilledRebuildsLoseNothing(t *testing.T) {
 // One altered byte in any file of a home: what the commands for that make of it has
 // everything else.
 func TestOneAlteredByteCostsNothingElse(t *testing.T) {
+	long(t, "it alters a home over and over")
 	p := newPerson(t)
 	template := p.fullHome()
 	p.at(template)

@@ -97,6 +97,7 @@ func TestDownRegistryIsToldOnce(t *testing.T) {
 // A registry whose downloads take their time, and a program that is killed in
 // the middle of one: nothing is installed, and the next one goes on.
 func TestKilledWhileFetching(t *testing.T) {
+	long(t, "it kills a command over and over")
 	t.Parallel()
 	p := newPerson(t)
 	p.pack("echo", "echo", "1.0.0", "")

@@ -36,9 +36,7 @@ var quickScripts = []string{
 // The scripts hold where a service has the home, too: what goes through it comes to the same.
 // All of them are run with SKILLET_PROVE=1.
 func TestServedScripts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs hundreds of commands; make test runs it")
-	}
+	long(t, "it runs again what TestScripts runs")
 	needsSocket(t)
 	p := scripts(t)
 	p.Files, p.UpdateScripts = servedScripts(t, p.Dir), false

@@ -83,6 +83,7 @@ func nth(n int) string { return string([]byte{byte('a' + n/26), byte('a' + n%26)
 // TestSessionsSurviveKill kills calls at random: a session then is what it was
 // before the call, or what the call made of it, and never anything else.
 func TestSessionsSurviveKill(t *testing.T) {
+	long(t, "it kills a command over and over")
 	t.Parallel()
 	p := newNotebook(t)
 	calls, killed, kept := 0, 0, 0

@@ -229,6 +229,7 @@ func mixedPlan() string {
 // steps, each of which appends a line, and goes on with it: it always ends, no line is
 // there twice, a step that counts as done has its line, and no process is left.
 func TestTaskKilled(t *testing.T) {
+	long(t, "it kills a task over and over")
 	if runtime.GOOS != "linux" || underRace {
 		t.Skip("it looks for processes in /proc")
 	}
@@ -336,6 +337,7 @@ func (p *person) resume(id, dir string, meanwhile func(host *os.Process)) resume
 // before its turn, and at most one write for each kill is uncertain, which had begun. The
 // proof does so without compiled code and with the processors busy.
 func TestParallelTaskKilled(t *testing.T) {
+	long(t, "it kills a task over and over")
 	if runtime.GOOS != "linux" || underRace {
 		t.Skip("it looks for processes in /proc")
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
@@ -44,7 +45,7 @@ type ours struct{ module *sandbox.Module }
 
 func newSandbox(t testing.TB) *sandbox.Runtime {
 	t.Helper()
-	rt, err := sandbox.New(t.Context(), hclog.NewNullLogger(), sandbox.Options{Functions: hostfn.Functions()})
+	rt, err := sandbox.New(t.Context(), hclog.NewNullLogger(), sandbox.Options{Functions: hostfn.Functions(), CacheDir: os.Getenv("SKILLET_TEST_CACHE")})
 	must(t, err)
 	t.Cleanup(func() { must(t, rt.Close(context.Background())) })
 	return rt

@@ -93,9 +93,6 @@ comptime {
 
 // TestSmall builds the smallest tool: it works, and its module imports of the host what it uses and no more.
 func TestSmall(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs compilers of many languages; make test runs it")
-	}
 	t.Parallel()
 	rt := newSandbox(t)
 	for _, l := range languages() {
@@ -104,6 +101,7 @@ func TestSmall(t *testing.T) {
 			continue
 		}
 		t.Run(l.name, func(t *testing.T) {
+			quickly(t, l)
 			t.Parallel()
 			l.have(t)
 			dir := filepath.Join(settings(t).Tools, "conformance", "small-"+l.name)

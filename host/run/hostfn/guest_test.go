@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -124,7 +125,7 @@ func field(pairs ...string) string {
 // runtime offers all functions to real guests.
 func runtime(t testing.TB) *sandbox.Runtime {
 	t.Helper()
-	r, err := sandbox.New(context.Background(), hclog.NewNullLogger(), sandbox.Options{Functions: Functions()})
+	r, err := sandbox.New(context.Background(), hclog.NewNullLogger(), sandbox.Options{Functions: Functions(), CacheDir: os.Getenv("SKILLET_TEST_CACHE")})
 	must(t, err)
 	t.Cleanup(func() { r.Close(context.Background()) })
 	return r
