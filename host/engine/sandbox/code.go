@@ -3,7 +3,6 @@ package sandbox
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"runtime"
@@ -12,15 +11,13 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
 
+	"github.com/skillet-run/skillet/host/engine/sandbox/codecache"
 	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin"
 )
 
 // Code is the machine code of one instrumented module, good for this build of the
 // program on this processor.
-type Code struct {
-	Name  string // what the engine calls it: 64 hexadecimal digits. It is that of the module's stub: see wasmbin.Stub
-	Bytes []byte // compressed: see packedCode
-}
+type Code = codecache.Code
 
 // A Compiler turns instrumented modules into machine code somewhere else, so
 // that what a module does to the engine's compiler does not happen here. It
@@ -70,7 +67,7 @@ func compileBoth(ctx context.Context, wasm []byte) (code Code, err error) {
 // Prepared is a module that was checked and compiled here, and is to be loaded
 // somewhere else.
 type Prepared struct {
-	kept   *cachedModule
+	kept   *codecache.Module
 	module *Module
 }
 
@@ -86,14 +83,13 @@ type Image struct {
 
 // CodeBytes is the size of the module's machine code.
 func (p *Prepared) CodeBytes() int {
-	code, _ := parsePackedCode(p.kept.code.Bytes)
-	return int(code.size)
+	return p.kept.Code.MachineBytes()
 }
 
 // Image is the module for another process. Nobody may change its slices.
 func (p *Prepared) Image() (Image, error) {
-	plan, err := p.kept.planText()
-	return Image{p.module.sum[:], plan, p.kept.stub, p.kept.code}, err
+	plan, err := p.kept.PlanText()
+	return Image{p.module.sum[:], plan, p.kept.Stub, p.kept.Code}, err
 }
 
 // LoadImage loads what [Prepared.Image] of the same program has returned, and
@@ -109,12 +105,12 @@ func (r *Runtime) LoadImage(i Image) (*Module, error) {
 	if copy(m.sum[:], i.Digest) != len(m.sum) || r.cache == nil {
 		return nil, fmt.Errorf("load image: %w: it has no digest, or the runtime compiles what it loads", ErrCompile)
 	}
-	kept := &cachedModule{plan: &wasmbin.Instrumented{}, stub: i.Stub, code: i.Code}
-	err := errors.Join(kept.readPlan(i.Plan), i.Code.check())
+	kept := &codecache.Module{Plan: &wasmbin.Instrumented{}, Stub: i.Stub, Code: i.Code}
+	err := errors.Join(kept.ReadPlan(i.Plan), i.Code.Check())
 	if err != nil {
 		return nil, fmt.Errorf("load image of %.19s: %w: %w", m.sum, ErrCompile, err)
 	}
-	m.describe(kept.plan)
+	m.describe(kept.Plan)
 	if err = r.unresolved(m.info.Imports); err != nil {
 		return nil, err
 	}
@@ -154,7 +150,7 @@ func (r *Runtime) Prepare(ctx context.Context, wasm []byte) (*Prepared, error) {
 }
 
 // obtainCode takes the code of a module from the cache, or compiles it.
-func (m *Module) obtainCode(ctx context.Context, s *source) (*cachedModule, error) {
+func (m *Module) obtainCode(ctx context.Context, s *source) (*codecache.Module, error) {
 	r := m.runtime
 	if s.kept != nil {
 		m.info.FromCache = true
@@ -164,25 +160,25 @@ func (m *Module) obtainCode(ctx context.Context, s *source) (*cachedModule, erro
 		return r.makeWithoutCache(ctx, s)
 	}
 	kept, err := r.obtainCached(ctx, s)
-	m.info.FromCache = err == nil && kept.kept
+	m.info.FromCache = err == nil && kept.Kept
 	return kept, compileError(ctx, err)
 }
 
-func (r *Runtime) makeWithoutCache(ctx context.Context, s *source) (kept *cachedModule, err error) {
-	kept = &cachedModule{}
-	if kept.plan, err = s.instrumented(); err != nil {
+func (r *Runtime) makeWithoutCache(ctx context.Context, s *source) (kept *codecache.Module, err error) {
+	kept = &codecache.Module{}
+	if kept.Plan, err = s.instrumented(); err != nil {
 		return nil, err
 	}
-	if kept.stub, err = wasmbin.Stub(kept.plan.Wasm); err == nil {
-		kept.code, err = CompileCode(ctx, kept.plan.Wasm, 1)
+	if kept.Stub, err = wasmbin.Stub(kept.Plan.Wasm); err == nil {
+		kept.Code, err = CompileCode(ctx, kept.Plan.Wasm, 1)
 	}
 	return kept, err
 }
 
 // compileOne compiles a module and returns what the engine made of it.
 func compileOne(ctx context.Context, wasm []byte) (code Code, err error) {
-	files := &engineFiles{made: &Code{}}
-	cache, err := files.cache()
+	files := &codecache.Engine{Made: &Code{}}
+	cache, err := files.Cache()
 	if err != nil {
 		return code, err
 	}
@@ -192,92 +188,12 @@ func compileOne(ctx context.Context, wasm []byte) (code Code, err error) {
 	if _, err = engine.CompileModule(ctx, wasm); err != nil {
 		return code, err
 	}
-	packed, err := packCode(files.made.Bytes)
-	return Code{files.made.Name, packed}, err
+	packed, err := codecache.Pack(files.Made.Bytes)
+	return Code{Name: files.Made.Name, Bytes: packed}, err
 }
 
 // compilesHere reports whether the engine has a compiler for this machine.
 // Without one it interprets, and there is no machine code to be had.
 func compilesHere() bool {
 	return runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64"
-}
-
-var errCode = errors.New("the code is malformed")
-
-// check tells code that the engine could not read without harm: it believes
-// the counts in it. That the code does what its module says cannot be checked.
-func (c Code) check() error {
-	if !isCodeName(c.Name) {
-		return fmt.Errorf("%w: its name is %q", errCode, c.Name)
-	}
-	if len(c.Bytes) > maxCodeFile {
-		return fmt.Errorf("%w: it has %d bytes, more than %d", errCode, len(c.Bytes), maxCodeFile)
-	}
-	p, err := parsePackedCode(c.Bytes)
-	if err != nil {
-		return err
-	}
-	return p.check()
-}
-
-// codeReader walks through code as wazero's engine_cache.go writes it. Once
-// something does not fit, nothing does.
-type codeReader struct {
-	left []byte
-	ok   bool
-}
-
-const engineMagic = "WAZEVO"
-
-// head is: magic, version, offsets of the functions, size of the machine code, which
-// it returns.
-func (r *codeReader) head() (size uint64) {
-	r.ok = string(r.take(uint64(len(engineMagic)))) == engineMagic
-	r.take(r.number(1))
-	functions := r.list(r.number(4), 8)
-	size = r.number(8)
-	for ; len(functions) > 0; functions = functions[8:] {
-		r.ok = r.ok && binary.LittleEndian.Uint64(functions) < size
-	}
-	return size
-}
-
-// tail is: checksum of the machine code, source map, catch clauses.
-func (r *codeReader) tail() {
-	r.take(4)
-	if r.number(1) == 1 {
-		r.list(r.number(8), 16)
-	}
-	for clauses := r.number(4); clauses > 0 && r.ok; clauses-- {
-		r.list(r.number(4), 5)
-	}
-}
-
-// take returns the next n bytes, or nil when there are fewer.
-func (r *codeReader) take(n uint64) []byte {
-	if !r.ok || n > uint64(len(r.left)) {
-		r.ok = false
-		return nil
-	}
-	b := r.left[:n]
-	r.left = r.left[n:]
-	return b
-}
-
-// list takes n elements of a size.
-func (r *codeReader) list(n, size uint64) []byte {
-	if n > uint64(len(r.left)) {
-		r.ok = false
-		return nil
-	}
-	return r.take(n * size)
-}
-
-// number takes a little-endian number of so many bytes; 0 when there is none.
-func (r *codeReader) number(size uint64) (n uint64) {
-	b := r.take(size)
-	for i := len(b) - 1; i >= 0; i-- {
-		n = n<<8 | uint64(b[i])
-	}
-	return n
 }

@@ -10,16 +10,17 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
 
+	"github.com/skillet-run/skillet/host/engine/sandbox/codecache"
 	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin"
 )
 
 // A source is what a module is loaded from.
 type source struct {
-	id   codeID
+	id   codecache.ID
 	wasm []byte                // as it was given
 	made *wasmbin.Instrumented // of it; nil until it is needed
 	most int                   // see Options.ModuleFactor
-	kept *cachedModule         // in place of that, or nil
+	kept *codecache.Module     // in place of that, or nil
 }
 
 // instrumented is the module as it is compiled.
@@ -61,7 +62,7 @@ func (s *source) needs() int {
 // anything.
 func (s *source) plan() (*wasmbin.Instrumented, error) {
 	if s.kept != nil {
-		return s.kept.plan, nil
+		return s.kept.Plan, nil
 	}
 	return s.instrumented()
 }
@@ -71,8 +72,8 @@ func (s *source) plan() (*wasmbin.Instrumented, error) {
 func (r *Runtime) find(wasm []byte, sum digest) (s *source, discarded bool) {
 	s = &source{wasm: wasm, most: r.factor}
 	if r.cache != nil && compilesHere() {
-		s.id = r.cache.identify(sum)
-		s.kept, discarded = r.cache.fetch(s.id)
+		s.id = codecache.Identify(sum.String(), fmt.Sprintf("%+v\x00%+v\x00%v", gateLimits(r.factor), instrumentOptions(), wasmbin.Features()))
+		s.kept, discarded = r.cache.Fetch(s.id)
 	}
 	return s, discarded
 }
@@ -94,7 +95,7 @@ func (m *Module) compile(ctx context.Context, s *source) error {
 	kept, err := r.obtainCached(ctx, s)
 	if err == nil {
 		m.code, err = r.loadCached(kept)
-		m.info.FromCache = err == nil && kept.kept
+		m.info.FromCache = err == nil && kept.Kept
 	}
 	return compileError(ctx, err)
 }
@@ -106,7 +107,7 @@ func (m *Module) loadFound(s *source) bool {
 		m.info.FromCache = true
 		return true
 	}
-	m.runtime.cache.discard(s.id, err)
+	m.runtime.cache.Discard(s.id, err)
 	m.info.CacheDiscarded = true
 	return false
 }
@@ -121,11 +122,11 @@ func (m *Module) compileInMemory(ctx context.Context, s *source) error {
 
 // obtainCached compiles a module and caches its code, or waits for somebody who does
 // that at the same time: in this process or, where there is a cache, in another one.
-func (r *Runtime) obtainCached(ctx context.Context, s *source) (*cachedModule, error) {
-	return r.making.share(ctx, s.id.digest, func() (*cachedModule, error) {
-		unlock := r.cache.lockCode(ctx, s.id)
+func (r *Runtime) obtainCached(ctx context.Context, s *source) (*codecache.Module, error) {
+	return r.making.share(ctx, s.id.Digest, func() (*codecache.Module, error) {
+		unlock := r.cache.Lock(ctx, s.id)
 		defer unlock()
-		if kept, _ := r.cache.fetch(s.id); kept != nil {
+		if kept, _ := r.cache.Fetch(s.id); kept != nil {
 			return kept, nil
 		}
 		made, err := s.instrumented()
@@ -134,7 +135,7 @@ func (r *Runtime) obtainCached(ctx context.Context, s *source) (*cachedModule, e
 		}
 		kept, err := r.produce(ctx, made)
 		if err == nil {
-			r.cache.keepOrSay(s.id, kept)
+			r.cache.Keep(s.id, kept)
 		}
 		return kept, err
 	})
@@ -150,18 +151,18 @@ func compileError(ctx context.Context, err error) error {
 }
 
 // produce makes what is kept of a module.
-func (r *Runtime) produce(ctx context.Context, made *wasmbin.Instrumented) (k *cachedModule, err error) {
-	k = &cachedModule{plan: made}
-	if k.stub, err = wasmbin.Stub(made.Wasm); err != nil {
+func (r *Runtime) produce(ctx context.Context, made *wasmbin.Instrumented) (k *codecache.Module, err error) {
+	k = &codecache.Module{Plan: made}
+	if k.Stub, err = wasmbin.Stub(made.Wasm); err != nil {
 		return k, err
 	}
-	if skeleton, ok := wasmbin.Skeleton(made.Wasm); ok && r.cache.dir != "" {
+	if skeleton, ok := wasmbin.Skeleton(made.Wasm); ok && r.cache.Keeps() {
 		if err = r.share(ctx, k, skeleton); err == nil || ctx.Err() != nil {
 			return k, err
 		}
 	}
-	k.shared = ""
-	k.code, err = r.makeCode(ctx, made.Wasm)
+	k.Shared = ""
+	k.Code, err = r.makeCode(ctx, made.Wasm)
 	return k, err
 }
 
@@ -169,19 +170,19 @@ func (r *Runtime) produce(ctx context.Context, made *wasmbin.Instrumented) (k *c
 // is made of the skeleton, so that what else is in a module that was compiled
 // before has no part in it, and kept in one file for all. Each module still has a
 // name of its own, by which the engine knows whose code it is given.
-func (r *Runtime) share(ctx context.Context, k *cachedModule, skeleton []byte) error {
-	id := r.cache.identifyShared(skeleton)
-	of, _ := r.cache.fetch(id)
+func (r *Runtime) share(ctx context.Context, k *codecache.Module, skeleton []byte) error {
+	id := codecache.IdentifyShared(skeleton)
+	of, _ := r.cache.Fetch(id)
 	if of == nil {
 		code, err := r.makeCode(ctx, skeleton)
 		if err != nil {
 			return err
 		}
-		of = &cachedModule{plan: &wasmbin.Instrumented{Module: &wasmbin.Module{}}, code: code}
-		r.cache.keepOrSay(id, of)
+		of = &codecache.Module{Plan: &wasmbin.Instrumented{Module: &wasmbin.Module{}}, Code: code}
+		r.cache.Keep(id, of)
 	}
-	named, err := r.makeCode(ctx, k.stub)
-	k.code, k.shared = Code{named.Name, of.code.Bytes}, id.digest
+	named, err := r.makeCode(ctx, k.Stub)
+	k.Code, k.Shared = Code{Name: named.Name, Bytes: of.Code.Bytes}, id.Digest
 	return err
 }
 
@@ -198,7 +199,7 @@ func (r *Runtime) makeCode(ctx context.Context, wasm []byte) (code Code, err err
 func (r *Runtime) fetchCode(ctx context.Context, wasm []byte) (Code, error) {
 	code, err := r.compiler.Compile(ctx, wasm)
 	if err == nil {
-		err = code.check()
+		err = code.Check()
 	}
 	if err != nil && !errors.Is(err, ErrCompile) {
 		err = fmt.Errorf("%w: %w", ErrCompile, err)
@@ -212,17 +213,17 @@ func (r *Runtime) fetchCode(ctx context.Context, wasm []byte) (Code, error) {
 //
 // The same code is loaded by one at a time: the engine gives the second what the
 // first has not finished, and ends the process when that is called.
-func (r *Runtime) loadCached(k *cachedModule) (wazero.CompiledModule, error) {
-	given, err := r.cache.files.give(k.code)
+func (r *Runtime) loadCached(k *codecache.Module) (wazero.CompiledModule, error) {
+	given, err := r.engineFiles.Give(k.Code)
 	if err != nil {
 		return nil, err
 	}
-	defer r.cache.files.take(k.code.Name)
-	given.load.Lock()
-	defer given.load.Unlock()
+	defer r.engineFiles.Take(k.Code.Name)
+	given.Load.Lock()
+	defer given.Load.Unlock()
 	ctx, cancel := context.WithCancelCause(experimental.WithCompilationWorkers(context.Background(), 2))
 	cancel(errNotItsCode)
-	return r.compileNow(ctx, k.stub)
+	return r.compileNow(ctx, k.Stub)
 }
 
 var errNotItsCode = errors.New("the code is of another module")

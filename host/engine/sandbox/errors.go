@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/engine/sandbox/codecache"
 	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin"
 )
 
@@ -62,7 +63,7 @@ var (
 	ErrClosed = errors.New("closed")
 	// ErrCacheDir means the directory of compiled code could be written by
 	// somebody else, or is not a directory.
-	ErrCacheDir = errors.New("unsafe cache directory")
+	ErrCacheDir = codecache.ErrDir
 )
 
 // A PanicError is a panic of Go code of the host that was contained. errors.Is

@@ -5,10 +5,12 @@ import (
 	"compress/flate"
 	"io"
 	"slices"
+
+	"github.com/skillet-run/skillet/host/engine/sandbox/codecache"
 )
 
 // TryLock takes the lock of a file, as processes that work with a cache do.
-var TryLock = tryLock
+var TryLock = codecache.TryLock
 
 // SessionContents unpacks a saved session, without its seal.
 func SessionContents(saved []byte) []byte {

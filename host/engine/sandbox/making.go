@@ -3,6 +3,8 @@ package sandbox
 import (
 	"context"
 	"sync"
+
+	"github.com/skillet-run/skillet/host/engine/sandbox/codecache"
 )
 
 // makings is machine code that is being made, by the name of what it is made of:
@@ -15,14 +17,14 @@ type makings struct {
 // making is one of them. Read kept, err and givenUp when done is closed.
 type making struct {
 	done    chan struct{}
-	kept    *cachedModule
+	kept    *codecache.Module
 	err     error
 	givenUp bool // by who made it, which says nothing of the module
 }
 
 // share calls produce, or waits for the one who does so for the same name. ctx ends
 // the wait.
-func (ms *makings) share(ctx context.Context, name string, produce func() (*cachedModule, error)) (*cachedModule, error) {
+func (ms *makings) share(ctx context.Context, name string, produce func() (*codecache.Module, error)) (*codecache.Module, error) {
 	for {
 		m, mine := ms.enter(name)
 		if mine {
@@ -56,7 +58,7 @@ func (ms *makings) enter(name string) (m *making, mine bool) {
 }
 
 // lead makes it. Those who wait hear of it whatever happens.
-func (ms *makings) lead(ctx context.Context, name string, m *making, produce func() (*cachedModule, error)) {
+func (ms *makings) lead(ctx context.Context, name string, m *making, produce func() (*codecache.Module, error)) {
 	m.err = contain(func() (err error) {
 		m.kept, err = produce()
 		return err

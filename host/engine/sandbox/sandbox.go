@@ -27,6 +27,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 
+	"github.com/skillet-run/skillet/host/engine/sandbox/codecache"
 	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin"
 )
 
@@ -82,16 +83,17 @@ const (
 
 // A Runtime compiles and runs modules. It is safe for concurrent use.
 type Runtime struct {
-	log      hclog.Logger
-	engine   wazero.Runtime
-	memory   wazero.CompilationCache // compiled code in memory; goes last
-	cache    *codeCache              // nil without Options.CacheDir and Compiler
-	compiler Compiler                // nil compiles here
-	offered  map[string]FuncType     // by qualified name
-	shards   *shards
-	slots    *slots
-	compile  chan struct{} // one token: one compilation at a time
-	making   makings
+	log         hclog.Logger
+	engine      wazero.Runtime
+	memory      wazero.CompilationCache // compiled code in memory; goes last
+	engineFiles codecache.Engine
+	cache       *codecache.Cache    // nil without Options.CacheDir and Compiler
+	compiler    Compiler            // nil compiles here
+	offered     map[string]FuncType // by qualified name
+	shards      *shards
+	slots       *slots
+	compile     chan struct{} // one token: one compilation at a time
+	making      makings
 
 	compileTime time.Duration
 	factor      int // see Options.ModuleFactor
@@ -156,13 +158,13 @@ func (r *Runtime) openEngine(ctx context.Context, o Options) error {
 // openCache opens the cache. Where a disk is full or cannot be written to, nothing is
 // kept.
 func (r *Runtime) openCache(o Options) (err error) {
-	r.cache, err = openCodeCache(r.log, o.CacheDir, o)
+	r.cache, err = codecache.Open(r.log, o.CacheDir, o.CacheKey, 2*o.CompileTime)
 	if isDiskError(err) {
 		r.log.Warn("compiled code is not kept", "error", err)
-		r.cache, err = openCodeCache(r.log, "", o)
+		r.cache, err = codecache.Open(r.log, "", o.CacheKey, 2*o.CompileTime)
 	}
 	if err == nil {
-		r.memory, err = r.cache.files.cache()
+		r.memory, err = r.engineFiles.Cache()
 	}
 	return err
 }

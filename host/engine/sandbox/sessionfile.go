@@ -11,6 +11,8 @@ import (
 	"io"
 	"slices"
 	"time"
+
+	"github.com/skillet-run/skillet/host/engine/sandbox/codecache"
 )
 
 // A saved session is: magic, seal (32 bytes), then compressed with DEFLATE, all
@@ -46,7 +48,7 @@ func (s *snapshot) digest() digest {
 
 // seal binds bytes to what they are for.
 func (r *Runtime) seal(domain string, b []byte) []byte {
-	h := newSeal(r.key)
+	h := codecache.NewSeal(r.key)
 	io.WriteString(h, domain)
 	h.Write(b)
 	return h.Sum(nil)

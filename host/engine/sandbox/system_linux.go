@@ -4,7 +4,3 @@ import "golang.org/x/sys/unix"
 
 // reserveFlags keeps a reservation from counting as memory in use.
 const reserveFlags = unix.MAP_NORESERVE
-
-// expectLarge asks for large pages in memory that is about to be filled. It is of use
-// from some megabytes on, and a wish.
-func expectLarge(b []byte) { _ = unix.Madvise(b, unix.MADV_HUGEPAGE) }

@@ -3,27 +3,10 @@
 package sandbox
 
 import (
-	"io/fs"
 	"math"
-	"os"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
-
-// canLock says whether tryLock means anything.
-const canLock = true
-
-// ownedByMe reports whether the process's user owns a file.
-func ownedByMe(info fs.FileInfo) bool {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(st.Uid) == os.Geteuid()
-}
-
-// tryLock takes an exclusive lock that goes with the file, or reports false.
-func tryLock(f *os.File) bool {
-	return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil
-}
 
 // reserve returns size bytes of address space that cannot be used yet.
 func reserve(size uint64) ([]byte, error) {

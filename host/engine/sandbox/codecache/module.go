@@ -1,4 +1,4 @@
-package sandbox
+package codecache
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ import (
 	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin"
 )
 
-// A cachedModule is what is kept of a module between runs: enough to load it
+// A Module is what is kept of a module between runs: enough to load it
 // without checking, instrumenting or even decoding its code.
 //
 // The file is: code, block, the name wazero gave the code and the digest of the file
@@ -32,12 +32,12 @@ import (
 // digest, where the others have zeros. The seal is HMAC-SHA-256 with the cache key, or
 // SHA-256 without one, over a domain text, the identity of the module and machine, and
 // all that is in front of the seal. It is verified before anything is decompressed.
-type cachedModule struct {
-	plan   *wasmbin.Instrumented // its Wasm is nil
-	stub   []byte                // see wasmbin.Stub
-	code   Code
-	shared string // the digest of the codeID whose file has the code; "" when this one has it
-	kept   bool   // it was read from a file
+type Module struct {
+	Plan   *wasmbin.Instrumented // its Wasm is nil
+	Stub   []byte                // see wasmbin.Stub
+	Code   Code
+	Shared string // the digest of the ID whose file has the code; "" when this one has it
+	Kept   bool   // it was read from a file
 }
 
 const (
@@ -51,53 +51,54 @@ const (
 // unshared is written where there is no digest.
 var unshared = strings.Repeat("0", nameLen)
 
-// A codeID names a module, what was made of it, and the engine that compiles
+// A ID names a module, what was made of it, and the engine that compiles
 // that.
-type codeID struct {
-	digest string // in hex, of the module's digest and how it is instrumented
+type ID struct {
+	Digest string // in hex, of the module's digest and how it is instrumented
 	engine string // see engineName
 }
 
-// identify names the module of a digest.
-func (c *codeCache) identify(sum digest) codeID {
+// Identify names the module of a digest, and how it was instrumented, in words that differ where
+// that does.
+func Identify(sum, how string) ID {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\x00%d\x00%+v\x00%+v\x00%v", sum, wasmbin.Revision, gateLimits(c.factor), instrumentOptions(), wasmbin.Features())
-	return codeID{hex.EncodeToString(h.Sum(nil)), engineName()}
+	fmt.Fprintf(h, "%s\x00%d\x00%s", sum, wasmbin.Revision, how)
+	return ID{hex.EncodeToString(h.Sum(nil)), engineName()}
 }
 
-// identifyShared names the skeleton of modules that share their code.
-func (c *codeCache) identifyShared(skeleton []byte) codeID {
+// IdentifyShared names the skeleton of modules that share their code.
+func IdentifyShared(skeleton []byte) ID {
 	h := sha256.New()
 	h.Write([]byte("shared\x00"))
 	h.Write(skeleton)
-	return codeID{hex.EncodeToString(h.Sum(nil)), engineName()}
+	return ID{hex.EncodeToString(h.Sum(nil)), engineName()}
 }
 
-func (c *codeCache) path(id codeID) string {
-	return filepath.Join(c.kept, id.digest+codeSuffix)
+func (c *Cache) path(id ID) string {
+	return filepath.Join(c.kept, id.Digest+codeSuffix)
 }
 
 // seal binds what is kept to what it was made of.
-func (c *codeCache) seal(id codeID, parts ...[]byte) []byte {
-	h := newSeal(c.key)
-	fmt.Fprintf(h, "%s%s\x00%s\x00%s\x00", cachedDomain, filepath.Base(c.kept), id.engine, id.digest)
+func (c *Cache) seal(id ID, parts ...[]byte) []byte {
+	h := NewSeal(c.key)
+	fmt.Fprintf(h, "%s%s\x00%s\x00%s\x00", cachedDomain, filepath.Base(c.kept), id.engine, id.Digest)
 	for _, b := range parts {
 		h.Write(b)
 	}
 	return h.Sum(nil)
 }
 
-// newSeal is HMAC-SHA-256 with a key, or SHA-256 without one.
-func newSeal(key []byte) hash.Hash {
+// NewSeal is HMAC-SHA-256 with a key, or SHA-256 without one.
+func NewSeal(key []byte) hash.Hash {
 	if key == nil {
 		return sha256.New()
 	}
 	return hmac.New(sha256.New, key)
 }
 
-// fetch returns what is kept of a module, verified. It returns nil when there is
+// Fetch returns what is kept of a module, verified. It returns nil when there is
 // nothing. A file that does not verify is deleted, and discarded is true.
-func (c *codeCache) fetch(id codeID) (k *cachedModule, discarded bool) {
+func (c *Cache) Fetch(id ID) (k *Module, discarded bool) {
 	if c.dir == "" {
 		return nil, false
 	}
@@ -106,26 +107,26 @@ func (c *codeCache) fetch(id codeID) (k *cachedModule, discarded bool) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, false
 	case err != nil:
-		c.discard(id, err)
+		c.Discard(id, err)
 		return nil, true
 	}
 	now := time.Now()
 	_ = os.Chtimes(c.path(id), now, now) // only tells shrink what is in use
-	if k.shared == "" {
+	if k.Shared == "" {
 		return k, false
 	}
-	of, discarded := c.fetch(codeID{k.shared, id.engine})
-	if of == nil || of.shared != "" {
+	of, discarded := c.Fetch(ID{k.Shared, id.engine})
+	if of == nil || of.Shared != "" {
 		return nil, discarded
 	}
-	k.code.Bytes = of.code.Bytes
+	k.Code.Bytes = of.Code.Bytes
 	return k, false
 }
 
 var errSeal = errors.New("seal does not match")
 
 // read returns the verified contents of a kept file.
-func (c *codeCache) read(id codeID) (*cachedModule, error) {
+func (c *Cache) read(id ID) (*Module, error) {
 	info, err := os.Lstat(c.path(id))
 	if err != nil {
 		return nil, err
@@ -146,7 +147,7 @@ func (c *codeCache) read(id codeID) (*cachedModule, error) {
 }
 
 // unseal verifies a kept file and takes it apart.
-func (c *codeCache) unseal(id codeID, b []byte) (*cachedModule, error) {
+func (c *Cache) unseal(id ID, b []byte) (*Module, error) {
 	b, ok := bytes.CutSuffix(b, []byte(cachedMagic))
 	if !ok || len(b) < sha256.Size {
 		return nil, errSeal
@@ -164,21 +165,21 @@ var errKept = errors.New("not what is kept of a module")
 const mostRatio = 256
 
 // parseCached takes apart what is in front of the seal.
-func parseCached(b []byte) (*cachedModule, error) {
+func parseCached(b []byte) (*Module, error) {
 	if len(b) < cachedTable {
 		return nil, errKept
 	}
 	b, table := b[:len(b)-cachedTable], b[len(b)-cachedTable:]
-	k := &cachedModule{plan: &wasmbin.Instrumented{}, code: Code{Name: string(table[:nameLen])}, kept: true}
-	if k.shared = string(table[nameLen : 2*nameLen]); k.shared == unshared {
-		k.shared = ""
+	k := &Module{Plan: &wasmbin.Instrumented{}, Code: Code{Name: string(table[:nameLen])}, Kept: true}
+	if k.Shared = string(table[nameLen : 2*nameLen]); k.Shared == unshared {
+		k.Shared = ""
 	}
 	var length [3]uint64
 	for i := range length {
 		length[i] = uint64(binary.LittleEndian.Uint32(table[2*nameLen+4*i:]))
 	}
 	plan, stub, block := length[0], length[1], length[2]
-	if block > uint64(len(b)) || plan+stub > mostRatio*block || !isCodeName(k.code.Name) || k.shared != "" && !isCodeName(k.shared) {
+	if block > uint64(len(b)) || plan+stub > mostRatio*block || !isCodeName(k.Code.Name) || k.Shared != "" && !isCodeName(k.Shared) {
 		return nil, errKept
 	}
 	code := uint64(len(b)) - block
@@ -186,37 +187,37 @@ func parseCached(b []byte) (*cachedModule, error) {
 	if err := decompress(both, b[code:]); err != nil {
 		return nil, errors.Join(errKept, err)
 	}
-	k.code.Bytes, k.stub = b[:code:code], both[plan:]
-	return k, k.readPlan(both[:plan])
+	k.Code.Bytes, k.Stub = b[:code:code], both[plan:]
+	return k, k.ReadPlan(both[:plan])
 }
 
-// planText is the plan in JSON, without the module itself.
-func (k *cachedModule) planText() ([]byte, error) {
-	plan := *k.plan
+// PlanText is the plan in JSON, without the module itself.
+func (k *Module) PlanText() ([]byte, error) {
+	plan := *k.Plan
 	plan.Wasm = nil
 	return json.Marshal(plan)
 }
 
-func (k *cachedModule) readPlan(text []byte) error {
-	if err := json.Unmarshal(text, k.plan); err != nil || k.plan.Module == nil {
+func (k *Module) ReadPlan(text []byte) error {
+	if err := json.Unmarshal(text, k.Plan); err != nil || k.Plan.Module == nil {
 		return errors.Join(errKept, err)
 	}
 	return nil
 }
 
 // parts are what is in front of the seal.
-func (k *cachedModule) parts() ([][]byte, error) {
-	text, err := k.planText()
+func (k *Module) parts() ([][]byte, error) {
+	text, err := k.PlanText()
 	if err != nil {
 		return nil, err
 	}
-	code, shared := k.code.Bytes, unshared
-	if k.shared != "" {
-		code, shared = nil, k.shared
+	code, shared := k.Code.Bytes, unshared
+	if k.Shared != "" {
+		code, shared = nil, k.Shared
 	}
-	block := compress(slices.Concat(text, k.stub))
-	table := []byte(k.code.Name + shared)
-	for _, n := range []int{len(text), len(k.stub), len(block)} {
+	block := compress(slices.Concat(text, k.Stub))
+	table := []byte(k.Code.Name + shared)
+	for _, n := range []int{len(text), len(k.Stub), len(block)} {
 		table = binary.LittleEndian.AppendUint32(table, uint32(n))
 	}
 	return [][]byte{code, block, table}, nil
@@ -228,24 +229,24 @@ func isCodeName(name string) bool {
 	return err == nil && len(name) == nameLen
 }
 
-// discard deletes a kept file that cannot be used.
-func (c *codeCache) discard(id codeID, why error) {
-	c.log.Warn("kept code was discarded", "module", id.digest, "reason", why)
+// Discard deletes a kept file that cannot be used.
+func (c *Cache) Discard(id ID, why error) {
+	c.log.Warn("kept code was discarded", "module", id.Digest, "reason", why)
 	if err := os.RemoveAll(c.path(id)); err != nil {
 		c.log.Warn("discarded code could not be deleted", "error", err)
 	}
 }
 
-// keepOrSay keeps a module. That it was not kept costs time and nothing else,
+// Keep keeps a module. That it was not kept costs time and nothing else,
 // so it is only logged.
-func (c *codeCache) keepOrSay(id codeID, k *cachedModule) {
-	if err := c.keep(id, k); err != nil {
-		c.log.Warn("compiled code was not kept", "module", id.digest, "error", err)
+func (c *Cache) Keep(id ID, k *Module) {
+	if err := c.write(id, k); err != nil {
+		c.log.Warn("compiled code was not kept", "module", id.Digest, "error", err)
 	}
 }
 
 // keep writes one file, whole or not at all.
-func (c *codeCache) keep(id codeID, k *cachedModule) error {
+func (c *Cache) write(id ID, k *Module) error {
 	if c.dir == "" {
 		return nil
 	}

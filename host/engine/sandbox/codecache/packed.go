@@ -1,4 +1,4 @@
-package sandbox
+package codecache
 
 import (
 	"encoding/binary"
@@ -26,8 +26,8 @@ const packedSizes = 4 * 4
 // hardly smaller, and making it takes long.
 const packDepth = 8
 
-// packCode packs code as the engine writes it.
-func packCode(whole []byte) ([]byte, error) {
+// Pack packs code as the engine writes it.
+func Pack(whole []byte) ([]byte, error) {
 	r := codeReader{left: whole, ok: true}
 	size := r.head()
 	head := whole[:len(whole)-len(r.left)]

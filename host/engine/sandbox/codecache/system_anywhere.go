@@ -1,6 +1,6 @@
 //go:build !linux
 
-package sandbox
+package codecache
 
 // expectLarge is for systems that can be asked for large pages.
 func expectLarge([]byte) {}

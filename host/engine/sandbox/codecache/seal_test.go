@@ -1,4 +1,4 @@
-package sandbox
+package codecache
 
 import (
 	"bytes"
@@ -13,10 +13,10 @@ import (
 )
 
 // cachedExample is the file of a small module.
-func cachedExample(tb testing.TB, c *codeCache, id codeID) (*cachedModule, []byte) {
+func cachedExample(tb testing.TB, c *Cache, id ID) (*Module, []byte) {
 	tb.Helper()
 	wasm := []byte("\x00asm\x01\x00\x00\x00\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x07\x05\x01\x01r\x00\x00\x0a\x04\x01\x02\x00\x0b")
-	plan, err := wasmbin.Instrument(wasm, gateLimits(1), instrumentOptions())
+	plan, err := wasmbin.Instrument(wasm, wasmbin.DefaultLimits(), wasmbin.Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func cachedExample(tb testing.TB, c *codeCache, id codeID) (*cachedModule, []byt
 		tb.Fatal(err)
 	}
 	plan.Wasm = nil
-	k := &cachedModule{plan: plan, stub: stub, code: Code{strings.Repeat("ab", 32), []byte("machine code")}, kept: true}
+	k := &Module{Plan: plan, Stub: stub, Code: Code{strings.Repeat("ab", 32), []byte("machine code")}, Kept: true}
 	parts, err := k.parts()
 	if err != nil {
 		tb.Fatal(err)
@@ -35,8 +35,8 @@ func cachedExample(tb testing.TB, c *codeCache, id codeID) (*cachedModule, []byt
 
 // FuzzUnseal finds no file that verifies but the one that was sealed.
 func FuzzUnseal(f *testing.F) {
-	c := &codeCache{key: []byte("key"), kept: "kept-x"}
-	id := codeID{digest: "d", engine: "wazero-v1"}
+	c := &Cache{key: []byte("key"), kept: "kept-x"}
+	id := ID{Digest: "d", engine: "wazero-v1"}
 	want, whole := cachedExample(f, c, id)
 	f.Add(whole)
 	f.Add(whole[:len(whole)-1])
@@ -51,7 +51,7 @@ func FuzzUnseal(f *testing.F) {
 		if err == nil && !reflect.DeepEqual(got, want) {
 			t.Fatalf("got %+v, want %+v", got, want)
 		}
-		if _, err := c.unseal(codeID{digest: "e", engine: id.engine}, b); err == nil {
+		if _, err := c.unseal(ID{Digest: "e", engine: id.engine}, b); err == nil {
 			t.Fatal("the file of another module verifies")
 		}
 	})
@@ -59,7 +59,7 @@ func FuzzUnseal(f *testing.F) {
 
 // FuzzKept reads anything as what is kept of a module, without harm.
 func FuzzKept(f *testing.F) {
-	_, whole := cachedExample(f, &codeCache{kept: "kept-x"}, codeID{})
+	_, whole := cachedExample(f, &Cache{kept: "kept-x"}, ID{})
 	whole = whole[:len(whole)-len(cachedMagic)-sha256.Size]
 	f.Add(whole)
 	f.Add(whole[len(whole)-cachedTable:])
@@ -68,36 +68,10 @@ func FuzzKept(f *testing.F) {
 	f.Add([]byte(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		k, err := parseCached(b)
-		if err == nil && (k.plan.Module == nil || !isCodeName(k.code.Name)) {
+		if err == nil && (k.Plan.Module == nil || !isCodeName(k.Code.Name)) {
 			t.Fatalf("%+v, %v", k, err)
 		}
 	})
-}
-
-func TestByteCount(t *testing.T) {
-	for n, want := range map[uint64]string{0: "0 bytes", 1000: "1000 bytes", 1 << 10: "1 KiB", 3 << 20: "3 MiB", 4 << 30: "4 GiB", 1<<20 + 1: "1048577 bytes"} {
-		if got := byteCount(n); got != want {
-			t.Errorf("%d: %s, want %s", n, got, want)
-		}
-	}
-}
-
-// TestHeapMemory is linear memory where no address space can be reserved.
-func TestHeapMemory(t *testing.T) {
-	budget := memoryBudget{limit: 10}
-	m := linearMemory{budget: &budget, most: 12, heap: []byte{}}
-	copy(m.Reallocate(2), "ab")
-	if b := m.Reallocate(9); string(b) != "ab\x00\x00\x00\x00\x00\x00\x00" {
-		t.Errorf("grown memory is %q", b)
-	}
-	if m.Reallocate(11) != nil || !budget.refused || budget.peak != 9 {
-		t.Errorf("grew past the limit: %+v", budget)
-	}
-	m.Free()
-	m.Free()
-	if budget.used != 0 {
-		t.Errorf("%d bytes are still counted", budget.used)
-	}
 }
 
 // FuzzCode reads anything as code without harm; what is accepted has no count
@@ -109,7 +83,7 @@ func FuzzCode(f *testing.F) {
 		"WAZEVO\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00crc0\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00",
 		"WAZEVO\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00" + strings.Repeat("\x90", 256) + "crc0\x00\x00\x00\x00\x00",
 	} {
-		whole, err := packCode([]byte(engine))
+		whole, err := Pack([]byte(engine))
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -120,13 +94,13 @@ func FuzzCode(f *testing.F) {
 	f.Add([]byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"))
 	f.Add([]byte(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if (Code{Name: "x", Bytes: b}).check() == nil {
+		if (Code{Name: "x", Bytes: b}).Check() == nil {
 			t.Error("code without a name is accepted")
 		}
-		if (Code{Name: name, Bytes: b}).check() != nil {
+		if (Code{Name: name, Bytes: b}).Check() != nil {
 			return
 		}
-		if (Code{Name: name, Bytes: append(b, 0)}).check() == nil {
+		if (Code{Name: name, Bytes: append(b, 0)}).Check() == nil {
 			t.Error("code may go on behind its end")
 		}
 		p, _ := parsePackedCode(b)
@@ -134,7 +108,7 @@ func FuzzCode(f *testing.F) {
 			return
 		}
 		whole, err := unpacked(p)
-		if again, packErr := packCode(whole); err == nil && packErr != nil {
+		if again, packErr := Pack(whole); err == nil && packErr != nil {
 			t.Errorf("what was read is not what the engine writes: %v, %q", packErr, again)
 		}
 	})
@@ -154,19 +128,4 @@ func unpacked(p packedCode) ([]byte, error) {
 		return nil, errCode
 	}
 	return whole, r.Close()
-}
-
-func TestCodeCheck(t *testing.T) {
-	code, err := CompileCode(t.Context(), []byte("\x00asm\x01\x00\x00\x00\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x04\x01\x02\x00\x0b"), 1)
-	if err != nil || code.check() != nil {
-		t.Errorf("compile: %v, check: %v", err, code.check())
-	}
-	if len(code.Bytes) == 0 {
-		t.Fatal("there is no code")
-	}
-	for n := range code.Bytes {
-		if (Code{code.Name, code.Bytes[:n]}).check() == nil {
-			t.Errorf("the first %d of %d bytes are accepted", n, len(code.Bytes))
-		}
-	}
 }

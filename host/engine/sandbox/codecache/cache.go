@@ -1,4 +1,4 @@
-package sandbox
+package codecache
 
 import (
 	"context"
@@ -18,22 +18,23 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// A codeCache keeps machine code on disk, bound to the module it came from.
+// ErrDir means that others can write to the directory of the cache.
+var ErrDir = errors.New("unsafe cache directory")
+
+// A Cache keeps machine code on disk, bound to the module it came from.
 //
 // wazero would read and write files of its own and guards them with a CRC only, so
 // it is given none: a kept file is read once and verified, and the engine gets the
-// verified bytes out of memory. See [engineFiles].
+// verified bytes out of memory. See [Engine].
 //
-// What a kept file holds is told beside cachedModule.
-type codeCache struct {
-	log   hclog.Logger
-	key   []byte
-	files *engineFiles
-	dir   string // kept files, one directory for each processor; "" keeps nothing
-	kept  string // the directory of this processor
+// What a kept file holds is told beside [Module].
+type Cache struct {
+	log  hclog.Logger
+	key  []byte
+	dir  string // kept files, one directory for each processor; "" keeps nothing
+	kept string // the directory of this processor
 
 	patience time.Duration // with another process that compiles
-	factor   int           // see Options.ModuleFactor
 }
 
 const (
@@ -56,9 +57,11 @@ const (
 	maxCodeFile = 512 << 20
 )
 
-// openCodeCache prepares the directory; "" keeps nothing. Errors: ErrCacheDir.
-func openCodeCache(log hclog.Logger, dir string, o Options) (*codeCache, error) {
-	c := &codeCache{log: log, key: slices.Clone(o.CacheKey), files: &engineFiles{}, patience: 2 * o.CompileTime, factor: o.ModuleFactor}
+// Open prepares the directory; "" keeps nothing. key seals what is kept; without one it is
+// only protected against damage. patience is how long to wait for another process that
+// compiles. Errors: [ErrDir].
+func Open(log hclog.Logger, dir string, key []byte, patience time.Duration) (*Cache, error) {
+	c := &Cache{log: log, key: slices.Clone(key), patience: patience}
 	if dir == "" {
 		return c, nil
 	}
@@ -68,7 +71,10 @@ func openCodeCache(log hclog.Logger, dir string, o Options) (*codeCache, error) 
 	return c, nil
 }
 
-func (c *codeCache) open(dir string) (err error) {
+// Keeps reports whether anything is kept.
+func (c *Cache) Keeps() bool { return c.dir != "" }
+
+func (c *Cache) open(dir string) (err error) {
 	if c.dir, err = filepath.Abs(dir); err != nil {
 		return err
 	}
@@ -106,11 +112,11 @@ func checkCacheDir(dir string) error {
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return fmt.Errorf("%w: not a directory", ErrCacheDir)
+		return fmt.Errorf("%w: not a directory", ErrDir)
 	case info.Mode().Perm()&0o077 != 0:
-		return fmt.Errorf("%w: its mode is %v, want 0700; run chmod 700 on it", ErrCacheDir, info.Mode().Perm())
+		return fmt.Errorf("%w: its mode is %v, want 0700; run chmod 700 on it", ErrDir, info.Mode().Perm())
 	case !ownedByMe(info):
-		return fmt.Errorf("%w: it belongs to another user", ErrCacheDir)
+		return fmt.Errorf("%w: it belongs to another user", ErrDir)
 	}
 	return nil
 }
@@ -121,12 +127,12 @@ func processor() string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// lockCode waits while another process compiles the module, and makes others wait
+// Lock waits while another process compiles the module, and makes others wait
 // until unlock. It goes on without the lock when ctx ends, when waiting takes longer
 // than a compilation may, and where locks cannot be had: then the module is only
 // compiled twice.
-func (c *codeCache) lockCode(ctx context.Context, id codeID) (unlock func()) {
-	path := filepath.Join(c.kept, id.digest+lockSuffix)
+func (c *Cache) Lock(ctx context.Context, id ID) (unlock func()) {
+	path := filepath.Join(c.kept, id.Digest+lockSuffix)
 	if c.dir == "" || !canLock {
 		return func() {}
 	}
@@ -155,7 +161,7 @@ func takeLock(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if tryLock(lock) && isAt(lock, path) {
+	if TryLock(lock) && isAt(lock, path) {
 		return lock, nil
 	}
 	return nil, lock.Close()
@@ -173,7 +179,7 @@ func isAt(f *os.File, path string) bool {
 
 // removeStale removes what processes that are gone have left: files they had not
 // finished, when these are old, and what former versions kept.
-func (c *codeCache) removeStale() {
+func (c *Cache) removeStale() {
 	for _, former := range list(c.dir, formerPrefix) {
 		os.RemoveAll(former)
 	}
@@ -197,7 +203,7 @@ func removeStage(dir string) {
 		return
 	}
 	defer lock.Close()
-	if canLock && tryLock(lock) {
+	if canLock && TryLock(lock) {
 		os.RemoveAll(dir)
 	}
 }
@@ -211,7 +217,7 @@ func removeOld(path string) {
 
 // shrink removes the files that were not used for longest until at most
 // budget bytes are left.
-func (c *codeCache) shrink(budget int64) {
+func (c *Cache) shrink(budget int64) {
 	type file struct {
 		path string
 		info fs.FileInfo

@@ -1,4 +1,4 @@
-package sandbox
+package codecache
 
 import (
 	"encoding/hex"
@@ -12,19 +12,19 @@ import (
 	"github.com/tetratelabs/wazero"
 )
 
-// The engineFiles are where the engine looks for machine code and puts what it has
+// Engine is where the engine looks for machine code and puts what it has
 // compiled: in memory, and nowhere else. What it finds there was verified.
-type engineFiles struct {
+type Engine struct {
 	mu    sync.Mutex
-	given map[string]*givenCode // what the engine can have, by its name
-	made  *Code                 // gets what the engine compiles, whole; nil drops it
+	given map[string]*Given // what the engine can have, by its name
+	Made  *Code             // gets what the engine compiles, whole; nil drops it
 }
 
-// givenCode is code that the engine can read.
-type givenCode struct {
+// Given is code that the engine can read.
+type Given struct {
 	code  packedCode
-	users int        // under engineFiles.mu
-	load  sync.Mutex // held by who has the engine load it
+	users int        // under Engine.mu
+	Load  sync.Mutex // held by who has the engine load it
 }
 
 // engineKey is how the engine names code.
@@ -33,11 +33,11 @@ type engineKey = [nameLen / 2]byte
 // errEngine means that the engine was exchanged for another one.
 var errEngine = errors.New("the engine has no place for machine code")
 
-// cache is the engine's cache of compiled code with the files behind it. The engine
+// Cache is the engine's cache of compiled code with the files behind it. The engine
 // takes only a directory for them, of which it believes everything and which others
 // can write to, and reads it once more after us; so they are put where it keeps the
 // directory's name.
-func (f *engineFiles) cache() (wazero.CompilationCache, error) {
+func (f *Engine) Cache() (wazero.CompilationCache, error) {
 	cache := wazero.NewCompilationCache()
 	held := reflect.ValueOf(cache)
 	if held.Kind() != reflect.Pointer || held.Elem().Kind() != reflect.Struct {
@@ -51,8 +51,8 @@ func (f *engineFiles) cache() (wazero.CompilationCache, error) {
 	return cache, nil
 }
 
-// give lets the engine have code until take.
-func (f *engineFiles) give(c Code) (*givenCode, error) {
+// Give lets the engine have code until Take.
+func (f *Engine) Give(c Code) (*Given, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if g := f.given[c.Name]; g != nil {
@@ -64,14 +64,14 @@ func (f *engineFiles) give(c Code) (*givenCode, error) {
 		return nil, err
 	}
 	if f.given == nil {
-		f.given = map[string]*givenCode{}
+		f.given = map[string]*Given{}
 	}
-	f.given[c.Name] = &givenCode{code: code, users: 1}
+	f.given[c.Name] = &Given{code: code, users: 1}
 	return f.given[c.Name], nil
 }
 
-// take is called as often as give.
-func (f *engineFiles) take(name string) {
+// Take is called as often as Give.
+func (f *Engine) Take(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if g := f.given[name]; g.users > 1 {
@@ -82,7 +82,7 @@ func (f *engineFiles) take(name string) {
 }
 
 // Get is how the engine reads code.
-func (f *engineFiles) Get(key engineKey) (io.ReadCloser, bool, error) {
+func (f *Engine) Get(key engineKey) (io.ReadCloser, bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	g := f.given[hex.EncodeToString(key[:])]
@@ -93,18 +93,18 @@ func (f *engineFiles) Get(key engineKey) (io.ReadCloser, bool, error) {
 }
 
 // Add is how the engine writes code.
-func (f *engineFiles) Add(key engineKey, content io.Reader) (err error) {
+func (f *Engine) Add(key engineKey, content io.Reader) (err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.made != nil {
-		f.made.Name = hex.EncodeToString(key[:])
-		f.made.Bytes, err = io.ReadAll(content)
+	if f.Made != nil {
+		f.Made.Name = hex.EncodeToString(key[:])
+		f.Made.Bytes, err = io.ReadAll(content)
 	}
 	return err
 }
 
 // Delete is how the engine removes code of another version of itself.
-func (f *engineFiles) Delete(engineKey) error { return nil }
+func (f *Engine) Delete(engineKey) error { return nil }
 
 const engineModule = "github.com/tetratelabs/wazero"
 
