@@ -215,6 +215,7 @@ var onlyShown = map[string]string{
 	"skills/http/README.md: skillet run http:http_get url=https://example.com/ --allow": "it asks a server on the internet; http.txtar asks one here",
 	"skills/http/README.md: skillet run http:http_get url=https://example.com/ --json":  "it asks a server on the internet; http.txtar asks one here",
 	"docs/mcp.md: skillet mcp install claude-code":                                      "mcp.txtar writes into files of clients",
+	"docs/capabilities.md: $ skillet run files:read_text path=/etc/hostname\n":          "it asks a person at a terminal; TestRefusedRunAsks answers",
 	"docs/providers.md: make providers":                                                 "the key is the reader's; plugins/providers/endtoend types the same, with servers of its own",
 	"docs/service.md: skillet serve":                                                    "it serves until it is told to end; serve.txtar runs it",
 	"docs/service.md: skillet service install":                                          "it changes what the machine starts; service.txtar prints what it would install",

@@ -413,6 +413,19 @@ var modules = map[string]func() []byte{
 		m.ExportFunc("trap", m.Func(wasmtest.Signature{}, "", wasmtest.Op(0x00)))
 		return m.Bytes()
 	},
+	"wants": func() []byte { // reads the file data, and fails when it is refused
+		m := wasmtest.New()
+		read := m.ImportFunc("skillet:host/v1", "fs_read", wasmtest.Sig("i32 i32 i32 i32", "i64"))
+		write := m.ImportFunc("skillet:host/v1", "output_write", wasmtest.Sig("i32 i32", ""))
+		m.Memory(1, 1)
+		m.Data(0, []byte(`{"path":"data"}`))
+		m.Data(100, []byte("was read"))
+		m.ExportFunc("echo", m.Func(wasmtest.Sig("", "i32"), "",
+			wasmtest.I32Const(100), wasmtest.I32Const(8), wasmtest.Call(write),
+			wasmtest.I32Const(0), wasmtest.I32Const(15), wasmtest.I32Const(0), wasmtest.I32Const(0), wasmtest.Call(read),
+			wasmtest.Op(0xa7), wasmtest.Op(0x45)))
+		return m.Bytes()
+	},
 	"fickle": func() []byte { // good answers, bad does not
 		m := wasmtest.New()
 		write := m.ImportFunc("skillet:host/v1", "output_write", wasmtest.Signature{Params: []byte{0x7f, 0x7f}})

@@ -26,7 +26,7 @@ func (t *terminal) permissionCommand() *cli.Command {
 			"Capabilities:\n" + capabilityExamples() + "\n" +
 			"Examples:\n  skillet permission show files\n  skillet permission grant files \"fs.read:$PWD/docs/**\"",
 		Subcommands: []*cli.Command{
-
+			t.permissionList(),
 			command("show", nil, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 				skill, err := skillRef(c.Args().First())
 				if err != nil {
@@ -43,6 +43,24 @@ func (t *terminal) permissionCommand() *cli.Command {
 			}, scopeFlags()...), t.withHost(t.grant)), t.permissionRevoke(), t.permissionReset(), t.permissionSuggest(), t.permissionImport(),
 		},
 	}
+}
+
+func (t *terminal) permissionList() *cli.Command {
+	return command("list", []cli.Flag{
+		&cli.StringFlag{Name: "capability", Usage: "only grants of this `CAPABILITY`, or of an action such as fs.write"},
+		&cli.BoolFlag{Name: "all", Usage: "also grants that ended"},
+	}, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		req := govern.ListGrants{Capability: c.String("capability"), Ended: c.Bool("all")}
+		for _, arg := range c.Args().Slice() {
+			ref, err := skillRef(arg)
+			if err != nil {
+				return err
+			}
+			req.Skills = append(req.Skills, ref)
+		}
+		all, err := h.Govern().Grants.List(ctx, t.person(), req)
+		return printLines(t, all, err, lines.Grants)
+	}))
 }
 
 // capabilityExamples are an example of each capability and what it means, a line each.

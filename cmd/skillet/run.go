@@ -60,13 +60,35 @@ func (t *terminal) run(ctx context.Context, c *cli.Context, h *host.Host) error 
 	if c.Bool("render") {
 		return t.render(ctx, h, in)
 	}
-	done := t.waiting("running %s", in.Target.Label())
-	a, err := h.Invoke().Invoke(ctx, in)
-	done()
+	a, err := t.invoke(ctx, c, h, in)
 	if c.IsSet("script") && err == nil && a.OK {
 		return t.showScript(a, in.RecordTo)
 	}
 	return t.showAnswer(a, in.RecordTo, err)
+}
+
+// invoke makes a call, and makes it again when it failed for want of what a person at the
+// terminal then allows.
+func (t *terminal) invoke(ctx context.Context, c *cli.Context, h *host.Host, in invoke.Invocation) (invoke.Answer, error) {
+	once, err := capabilities(c.StringSlice("allow"))
+	if err != nil {
+		return invoke.Answer{}, err
+	}
+	asker := &asker{t: t, h: h, asked: map[invoke.Offer]bool{}, once: once}
+	for {
+		done := t.waiting("running %s", in.Target.Label())
+		a, err := h.Invoke().Invoke(ctx, in)
+		done()
+		if err != nil {
+			return a, err
+		}
+		switch again, err := asker.allows(ctx, &in, a); {
+		case err != nil:
+			return invoke.Answer{}, err
+		case !again:
+			return a, nil
+		}
+	}
 }
 
 // showScript shows what came of a script as a shell would, or the whole call as JSON, and

@@ -88,12 +88,16 @@ func (t *terminal) runServed(ctx context.Context, c *cli.Context, conn *service.
 	case err != nil:
 		return lost(ctx, err)
 	}
+	a := answerOf(r)
+	if len(a.Offers()) > 0 && t.canAsk() {
+		return service.ErrNone // the command is refused as well, and asks
+	}
 	for _, n := range r.Notifications {
 		if err := t.Notify(ctx, host.Notification{Skill: n.Skill, Severity: n.Severity, Title: n.Title, Text: n.Text}); err != nil {
 			return err
 		}
 	}
-	return t.showAnswer(answerOf(r), "", nil)
+	return t.showAnswer(a, "", nil)
 }
 
 // lost is the error of a call of which nobody knows whether it was made.

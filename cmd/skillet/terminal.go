@@ -74,8 +74,11 @@ func (t *terminal) ask(question string) (bool, error) {
 func isYes(word string) bool { return word == "y" || word == "yes" }
 
 // answerTo puts a question, and returns the answer in small letters.
-func (t *terminal) answerTo(question string) (string, error) {
-	fmt.Fprintf(t.err, "%s [y/N] ", question)
+func (t *terminal) answerTo(question string) (string, error) { return t.prompt(question + " [y/N] ") }
+
+// prompt shows a text that ends in front of the answer, and returns the answer in small letters.
+func (t *terminal) prompt(text string) (string, error) {
+	fmt.Fprint(t.err, text)
 	line, err := unlessEnded(t, func() (string, error) { return bufio.NewReader(t.in).ReadString('\n') })
 	if err != nil {
 		fmt.Fprintln(t.err)

@@ -265,6 +265,85 @@ func TestGrantsAreAskedAbout(t *testing.T) {
 	p.sit("permission", "revoke", "asks", "fs.read:/data/**").ends(0) // nothing else goes
 }
 
+// installWants installs a skill that wants to read the file data.
+func (p *person) installWants() {
+	p.t.Helper()
+	p.pack("wants", "wants", "1.0.0", `"file_read":[]`)
+	p.write("wants/main.wasm", modules["wants"]())
+	p.write("data", []byte("x"))
+	p.must(0, "install", "./wants", "--yes")
+}
+
+// A call that is refused something asks for it at a terminal, and goes on.
+func TestRefusedRunAsks(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.installWants()
+	asks := func(args ...string) *session {
+		t.Helper()
+		s := p.sit(append([]string{"run"}, args...)...)
+		s.sees("wants to read ")
+		s.sees("Allow it? ")
+		return s
+	}
+	ends := func(s *session, keys string, code int) string {
+		t.Helper()
+		s.types(keys)
+		return s.ends(code)
+	}
+	grants := func() string { return p.must(0, "permission", "show", "wants") }
+
+	// No, nothing said, and Ctrl-C grant nothing.
+	for keys, code := range map[string]int{"n\n": 3, "\n": 3, "r\n": 3, "yes please\n": 3, ctrlC: interrupted} {
+		if got := ends(asks("wants:echo"), keys, code); strings.Contains(got, "was read") {
+			t.Errorf("%q: it ran all the same:\n%s", keys, got)
+		}
+	}
+	// Once is this call alone.
+	if got := ends(asks("wants:echo"), "o\n", 0); !strings.HasSuffix(got, "was read\r\n") {
+		t.Errorf("once: shown is %q", got)
+	}
+	if got := grants(); strings.Contains(got, "(fs.read") {
+		t.Errorf("after once, granted is\n%s", got)
+	}
+	// For the calls of a run, and no other.
+	ends(asks("wants:echo", "--run", "7"), "r\n", 0)
+	p.sit("run", "wants:echo", "--run", "7").ends(0)
+	// A directory can be allowed something once.
+	s := asks("./wants:echo")
+	if got := ends(s, "a\n", 3); strings.Contains(got, "always") {
+		t.Errorf("what is not installed could be granted something:\n%s", got)
+	}
+	ends(asks("./wants:echo"), "o\n", 0)
+	// For a day, for which it ends; and who cannot be asked is refused.
+	p.must(3, "run", "wants:echo")
+	p.must(3, "run", "wants:echo", "--json")
+	if got := ends(asks("wants:echo"), "h\n", 0); !strings.Contains(got, "granted wants@1.0.0: read ") {
+		t.Errorf("for a day: shown is\n%s", got)
+	}
+	if got := grants(); !strings.Contains(got, "until") {
+		t.Errorf("for a day, granted is\n%s", got)
+	}
+	p.must(0, "run", "wants:echo")
+	p.must(0, "permission", "reset", "wants", "--yes")
+	ends(asks("wants:echo"), "a\n", 0)
+	p.sit("run", "wants:echo").ends(0)
+	if got := p.must(0, "audit", "--kind", "grant"); strings.Count(got, "human:") != 3 {
+		t.Errorf("the audit log does not say who granted it:\n%s", got)
+	}
+}
+
+// What an administrator forbids is not asked about.
+func TestForbiddenIsNotAskedAbout(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.installWants()
+	p.write("home/policies/no.cedar", []byte(`@id("no-files") forbid (principal, action == Action::"fs.read", resource);`))
+	if got := p.sit("run", "wants:echo").ends(3); strings.Contains(got, "Allow it?") {
+		t.Errorf("asked about what policies forbid:\n%s", got)
+	}
+}
+
 func TestCtrlCEndsARun(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)

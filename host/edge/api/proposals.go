@@ -108,6 +108,13 @@ func grants(a *API) {
 		}
 		return a.s.Govern.Grants.Show(ctx, p.By(), ref, in.Workspace)
 	}
+	list := func(ctx context.Context, p govern.Pass, in *struct {
+		Capability string `query:"capability" minLength:"1" doc:"Only grants of an action, such as fs.write, or those that overlap a capability."`
+		Ended      bool   `query:"ended" doc:"Includes grants that do not hold any more."`
+	}) ([]govern.ListedGrant, error) {
+		return a.s.Govern.Grants.List(ctx, p.By(), govern.ListGrants{Capability: in.Capability, Ended: in.Ended})
+	}
+	add(a, route{method: http.MethodGet, path: "/v1/grants", id: "list-grants", tag: tag, summary: "Lists the grants of all skills, and whether they are used", rights: needs(govern.RightRead)}, list)
 	add(a, route{method: http.MethodGet, path: "/v1/skills/{skill}/grants", id: "show-grants", tagged: true, tag: tag, summary: "Shows what a skill was granted, and what else it asks for", rights: needs(govern.RightRead)}, show)
 	add(a, route{method: http.MethodPost, path: "/v1/skills/{skill}/grants", id: "grant", matches: "the grants of the skill", class: urgent, tag: tag, summary: "Grants capabilities to a skill", rights: needs(govern.RightDecide)}, a.grant)
 	add(a, route{method: http.MethodPost, path: "/v1/skills/{skill}/grants/revoke", id: "revoke-grants", matches: "the grants of the skill", class: urgent, tag: tag, summary: "Takes grants back, and shows those that ended", rights: needs(govern.RightDecide)}, a.revoke)

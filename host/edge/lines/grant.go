@@ -25,6 +25,42 @@ func Permissions(p govern.Permissions, from string) []string {
 	})
 }
 
+// Grants are the grants of many skills, below the name of each.
+func Grants(all []govern.ListedGrant) []string {
+	return written(Style{}, func(b *block) {
+		if len(all) == 0 {
+			b.say("nothing is granted")
+		}
+		for i, g := range all {
+			if i == 0 || all[i-1].Skill != g.Skill || all[i-1].Digest != g.Digest {
+				b.say("%s%s", g.Skill, inactive(g))
+			}
+			b.say("  %s%s", standing(g.Grant), usedLately(g))
+			if g.Forbidden != "" {
+				b.say("      forbidden now: %s", g.Forbidden)
+			}
+		}
+	})
+}
+
+func inactive(g govern.ListedGrant) string {
+	if g.Active {
+		return ""
+	}
+	return " (not the active version)"
+}
+
+// usedLately says how often a grant of an active version was used.
+func usedLately(g govern.ListedGrant) string {
+	switch {
+	case !g.Active:
+		return ""
+	case g.Used == 0:
+		return ", never used within 30 days"
+	}
+	return fmt.Sprintf(", used %s, last on %s", count(g.Used, "time"), when(g.LastUsed))
+}
+
 // Granted is a grant in one line: what, as a capability, and on which terms.
 func Granted(g govern.Grant) string {
 	terms := []string{g.Capability.String()}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/app/invoke"
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/policies/capability"
+)
+
+// An asker asks a person what a call that failed may be allowed, each thing once.
+type asker struct {
+	t     *terminal
+	h     *host.Host
+	asked map[invoke.Offer]bool
+	// once is what was allowed for this call alone.
+	once []capability.Capability
+}
+
+// allows reports whether a person allowed all that a call was refused, so that it can be made
+// again. What was allowed and is refused all the same is not asked about again.
+func (k *asker) allows(ctx context.Context, in *invoke.Invocation, a invoke.Answer) (bool, error) {
+	offers := a.Offers()
+	if len(offers) == 0 || !k.t.canAsk() {
+		return false, nil
+	}
+	for _, o := range offers {
+		if k.asked[o] {
+			return false, nil
+		}
+		k.asked[o] = true
+		if yes, err := k.allowsOne(ctx, in, o); err != nil || !yes {
+			return false, err
+		}
+	}
+	in.Allow = k.t.person().Allow(capability.NewSet(k.once...))
+	return true, nil
+}
+
+// allowsOne asks about one thing. What holds for longer than a call is granted to the version
+// of the skill that is installed while the question is put.
+func (k *asker) allowsOne(ctx context.Context, in *invoke.Invocation, o invoke.Offer) (bool, error) {
+	if o.Skill == "" {
+		word, err := k.t.prompt(plain("It wants to " + o.Words + ". Allow it? [n]o, [o]nce: "))
+		return err == nil && k.allowedOnce(word, o), err
+	}
+	skill, err := manifests.ParseRef(o.Skill)
+	if err != nil {
+		return false, err
+	}
+	req := govern.GrantRequest{Skill: skill, Capabilities: []capability.Capability{o.Capability}, Terms: govern.Terms{Scope: govern.ScopeAlways}}
+	plan, err := k.h.Govern().Grants.Plan(ctx, k.t.person(), req)
+	if err != nil {
+		return false, err
+	}
+	choices := "[n]o, [o]nce, 24 [h]ours, [a]lways"
+	if in.Run != "" {
+		choices = "[n]o, [o]nce, this [r]un, 24 [h]ours, [a]lways"
+	}
+	word, err := k.t.prompt(plain(plan.Skill + " wants to " + o.Words + ". Allow it? " + choices + ": "))
+	if err != nil || k.allowedOnce(word, o) {
+		return err == nil, err
+	}
+	switch {
+	case word == "r" && in.Run != "":
+		plan.Terms = govern.Terms{Scope: govern.ScopeRun, ID: in.Run}
+	case word == "h":
+		plan.Terms = govern.Terms{Until: time.Now().Add(24 * time.Hour).UTC()}
+	case word != "a":
+		return false, nil
+	}
+	if err := k.h.Govern().Grants.Grant(ctx, k.t.person(), plan, govern.GrantConsent{Unbounded: true}); err != nil {
+		return false, err
+	}
+	k.t.noteCapabilities("granted", plan)
+	return true, nil
+}
+
+// allowedOnce allows something for this call alone, if that is what the person said.
+func (k *asker) allowedOnce(word string, o invoke.Offer) bool {
+	if word != "o" {
+		return false
+	}
+	k.once = append(k.once, o.Capability)
+	return true
+}
