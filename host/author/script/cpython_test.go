@@ -54,6 +54,9 @@ var cpythonEngine = sync.OnceValues(func() ([]byte, error) {
 // cpython is the runner and the interpreter, or the test is skipped.
 func cpython(t testing.TB) (*here, script.Interpreter, []byte) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("to link and to compile CPython takes long; make testall runs it")
+	}
 	h, err := cpythonHost()
 	if err != nil {
 		t.Fatal(err)

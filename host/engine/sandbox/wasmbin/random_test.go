@@ -219,8 +219,11 @@ func FuzzRandom(f *testing.F) {
 // addScripts adds scripts of up to n choices.
 func addScripts(f *testing.F, n int) {
 	f.Add([]byte(nil))
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 20 {
+	r, seeds := rand.New(rand.NewPCG(1, 2)), 20
+	if testing.Short() {
+		seeds = 3
+	}
+	for range seeds {
 		script := make([]byte, 20+r.IntN(n))
 		for i := range script {
 			script[i] = byte(r.Uint32())
