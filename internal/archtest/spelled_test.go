@@ -62,8 +62,7 @@ func TestLibrariesSpellNoCommands(t *testing.T) {
 			continue
 		}
 		for text, at := range stringsOf(s) {
-			m := spelledCommand.FindStringSubmatch(text)
-			if (m == nil || !verbs[m[1]]) && (!spelledFlag.MatchString(text) || strings.HasPrefix(s.name, foreignFlags)) {
+			if !spells(text, verbs, !strings.HasPrefix(s.name, foreignFlags)) {
 				continue
 			}
 			if found[text] = true; !slices.Contains(spelledYet, text) {
@@ -75,6 +74,40 @@ func TestLibrariesSpellNoCommands(t *testing.T) {
 		if !found[text] {
 			t.Errorf("no string is %q any more: take it from the list", text)
 		}
+	}
+}
+
+// spells reports whether a text spells one of some commands, or a flag.
+func spells(text string, verbs map[string]bool, flags bool) bool {
+	m := spelledCommand.FindStringSubmatch(text)
+	return m != nil && verbs[m[1]] || flags && spelledFlag.MatchString(text)
+}
+
+// Each way to spell a command or a flag is found, and what only looks like one is not.
+func TestSpelledIsFound(t *testing.T) {
+	t.Parallel()
+	verbs := map[string]bool{"permission": true, "run": true}
+	for text, want := range map[string]bool{
+		"grant it with `skillet permission grant`": true,
+		"skillet run csv":                          true,
+		"see: skillet run csv":                     true,
+		"with --allow it may":                      true,
+		"(--yes)":                                  true,
+		"give `--signer`":                          true,
+		"--signer is missing":                      true,
+		"the skillet of a person":                  false,
+		"my-skillet run":                           false,
+		"docs/skillet run":                         false,
+		"one -- and two":                           false,
+		"a--b":                                     false,
+		"nothing":                                  false,
+	} {
+		if got := spells(text, verbs, true); got != want {
+			t.Errorf("%q spells a command or a flag: %v, want %v", text, got, want)
+		}
+	}
+	if spells("--max-memory is a flag of a linker", verbs, false) {
+		t.Error("a flag of a compiler is taken for one of ours")
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/base/fault"
-
 	"github.com/skillet-run/skillet/host/base/task"
+	"github.com/skillet-run/skillet/internal/text"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/manifests/testcase"
@@ -121,7 +121,7 @@ func (r Report) Brief() Report {
 	all := make([]Result, len(r.Results))
 	for i, x := range r.Results {
 		all[i] = Result{
-			File: x.File, Line: x.Line, Name: cut(x.Name, maxName), Tool: cut(x.Tool, maxName), Outcome: x.Outcome, Detail: cut(x.Detail, maxDetail),
+			File: x.File, Line: x.Line, Name: text.Short(x.Name, maxName), Tool: text.Short(x.Tool, maxName), Outcome: x.Outcome, Detail: text.Short(x.Detail, maxDetail),
 			Fuel: x.Fuel, PeakMemoryBytes: x.PeakMemoryBytes, DurationMS: x.DurationMS, HostCalls: x.HostCalls,
 		}
 	}
@@ -132,16 +132,8 @@ func (r Report) Brief() Report {
 			r.note(fmt.Sprintf("%d more files cannot be read", len(r.Problems)-i))
 			break
 		}
-		problems = append(problems, cut(p, maxDetail))
+		problems = append(problems, text.Short(p, maxDetail))
 	}
 	r.Problems = problems
 	return r
-}
-
-// cut shortens a text to n characters.
-func cut(text string, n int) string {
-	if r := []rune(text); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return text
 }

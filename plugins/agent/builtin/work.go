@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/hashicorp/go-hclog"
 
+	cut "github.com/skillet-run/skillet/internal/text"
 	agentdef "github.com/skillet-run/skillet/manifests/agent"
 	"github.com/skillet-run/skillet/plugins/agent"
 	"github.com/skillet-run/skillet/plugins/provider"
@@ -189,19 +189,13 @@ func clip(text string) string {
 // brief is a text in one line of at most maxBrief bytes.
 func brief(text string) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
-	if len(text) <= maxBrief {
-		return text
+	if short := head(text, maxBrief); short != text {
+		return short + "…"
 	}
-	return head(text, maxBrief) + "…"
+	return text
 }
 
 // head is the beginning of a text, of at most n bytes and whole characters.
 func head(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return strings.ToValidUTF8(text[:n], "\uFFFD")
+	return strings.ToValidUTF8(cut.Head(text, n), "\uFFFD")
 }

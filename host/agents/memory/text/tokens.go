@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	cut "github.com/skillet-run/skillet/internal/text"
 )
 
 // MaxTerm is how many bytes of a word count; what is longer is cut.
@@ -128,14 +130,14 @@ func (t *tokeniser) next() bool {
 func (t *tokeniser) word() bool {
 	word, ended := t.part()
 	if ended {
-		return t.yield(cut(word))
+		return t.yield(cut.Head(word, MaxTerm))
 	}
 	parts := []string{word}
 	for !ended {
 		word, ended = t.part()
 		parts = append(parts, word)
 	}
-	return t.yield(cut(strings.Join(parts, "")))
+	return t.yield(cut.Head(strings.Join(parts, ""), MaxTerm))
 }
 
 // part takes what there is of a word up to an apostrophe, and reports whether there is
@@ -168,11 +170,11 @@ func (t *tokeniser) pairs() bool {
 	t.rest = t.rest[n:]
 	ends := clusters(run)
 	if len(ends) == 1 {
-		return t.yield(cut(run))
+		return t.yield(cut.Head(run, MaxTerm))
 	}
 	from := 0
 	for i, end := range ends[1:] {
-		if !t.yield(cut(run[from:end])) {
+		if !t.yield(cut.Head(run[from:end], MaxTerm)) {
 			return false
 		}
 		from = ends[i]
@@ -188,16 +190,4 @@ func clusters(run string) (ends []int) {
 		}
 	}
 	return append(ends, len(run))
-}
-
-// cut shortens a term to MaxTerm bytes of whole characters.
-func cut(term string) string {
-	if len(term) <= MaxTerm {
-		return term
-	}
-	n := MaxTerm
-	for !utf8.RuneStart(term[n]) {
-		n--
-	}
-	return term[:n]
 }
