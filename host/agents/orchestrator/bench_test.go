@@ -21,7 +21,7 @@ import (
 )
 
 // instant answers at once.
-type instant struct{ field }
+type instant struct{ killPorts }
 
 func (instant) Call(_ context.Context, c task.ToolCall, _ *budget.Lease, begins func() error) task.Result {
 	if err := begins(); err != nil {

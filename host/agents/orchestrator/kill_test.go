@@ -38,7 +38,7 @@ const (
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(victimEnv); dir != "" {
-		if err := work10(dir, os.Getenv(victimTask)); err != nil {
+		if err := workTask(dir, os.Getenv(victimTask)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -50,17 +50,17 @@ func TestMain(m *testing.M) {
 // effects are the numbers that a ten-step task sends: each may be sent once.
 const effects = 8
 
-// A field is what a task that is killed has to do with: tools whose effects are lines
-// of a file, and agents that ask the same each time.
-type field struct{ dir string }
+// killPorts are the ports of a task that is killed: tools whose effects are lines of a file,
+// and agents that ask the same each time.
+type killPorts struct{ dir string }
 
-func (f field) List(context.Context, task.Task) ([]Tool, error) {
+func (f killPorts) List(context.Context, task.Task) ([]Tool, error) {
 	return []Tool{{Skill: "lab", Tool: "look", ReadOnly: true}, {Skill: "lab", Tool: "send"}, {Skill: "lab", Tool: "put", Idempotent: true}}, nil
 }
 
 // Call appends the call to two files, which are synced, between short pauses: to one when
 // it is loaded, and to the other as its effect.
-func (f field) Call(_ context.Context, c task.ToolCall, _ *budget.Lease, begins func() error) task.Result {
+func (f killPorts) Call(_ context.Context, c task.ToolCall, _ *budget.Lease, begins func() error) task.Result {
 	pause := func() { time.Sleep(rand.N(6 * time.Millisecond)) }
 	pause()
 	defer pause()
@@ -74,7 +74,7 @@ func (f field) Call(_ context.Context, c task.ToolCall, _ *budget.Lease, begins 
 	return ok(string(c.Args))
 }
 
-func (f field) write(c task.ToolCall, end string) error {
+func (f killPorts) write(c task.ToolCall, end string) error {
 	file, err := os.OpenFile(filepath.Join(f.dir, c.Task+end), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (f field) write(c task.ToolCall, end string) error {
 	return errors.Join(err, file.Sync(), file.Close())
 }
 
-func (f field) Definitions(context.Context) ([]Definition, error) {
+func (f killPorts) Definitions(context.Context) ([]Definition, error) {
 	var all []Definition
 	for _, name := range []string{"general", "planner"} {
 		all = append(all, Definition{AnyTool: true, Definition: agentdef.Definition{Name: name, Tier: agentdef.TierFast, SystemPrompt: "p", MaxIterations: 20}})
@@ -91,11 +91,11 @@ func (f field) Definitions(context.Context) ([]Definition, error) {
 	return all, nil
 }
 
-func (f field) Agent(context.Context, string) (agent.Agent, error) {
+func (f killPorts) Agent(context.Context, string) (agent.Agent, error) {
 	return script{run: sendAll, plan: func(context.Context, agent.Task, agent.Host) (agent.Plan, error) { return tenSteps(), nil }}, nil
 }
 
-func (f field) Generate(context.Context, llm.Ask) (llm.Answer, error) {
+func (f killPorts) Generate(context.Context, llm.Ask) (llm.Answer, error) {
 	time.Sleep(rand.N(4 * time.Millisecond))
 	return said("go on"), nil
 }
@@ -135,21 +135,21 @@ func sendAll(ctx context.Context, t agent.Task, h agent.Host) (agent.Report, err
 	return agent.Report{Done: true, Answer: fmt.Sprintf("%d unsure", unsure), Confidence: 1}, nil
 }
 
-// work10 submits the task unless it is there, says so in a file, and works on it.
-func work10(dir, id string) error {
+// workTask submits the task unless it is there, says so in a file, and works on it.
+func workTask(dir, id string) error {
 	log := hclog.NewNullLogger()
 	s, err := badgerstore.OpenShared(log, filepath.Join(dir, "store"), badgerstore.Options{FreeBytes: -1, Linger: time.Minute})
 	if err != nil {
 		return err
 	}
-	f := field{dir}
+	f := killPorts{dir}
 	bus := event.NewBus(log, s)
 	o := New(log, s, bus, Ports{Models: f, Tools: f, Agents: f, Budget: budget.Open(log, s.KV(), bus, budget.Settings{})}, Settings{Lease: 250 * time.Millisecond})
 	ctx := context.Background()
-	_, unheard := os.Stat(filepath.Join(dir, id+".acknowledged"))
+	_, notAcknowledged := os.Stat(filepath.Join(dir, id+".acknowledged"))
 	_, err = o.Submit(ctx, task.Task{ID: id, Goal: "send all", Owner: "human:ada", Planning: task.PlanAlways})
 	switch {
-	case err == nil && unheard == nil:
+	case err == nil && notAcknowledged == nil:
 		return errors.New("the task was acknowledged, and is lost")
 	case err == nil:
 		err = os.WriteFile(filepath.Join(dir, id+".acknowledged"), nil, 0o600)

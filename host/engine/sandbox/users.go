@@ -35,16 +35,16 @@ func (u *users) enter(count int) error {
 	return nil
 }
 
-// leave tells those who close when it may have been the last: after it nobody
-// adds to a count for longer than it takes to see that it is closed.
+// leave counts one user less and, once users is closed, looks whether it was the last: from then on
+// nobody adds to a count for longer than it takes to see that it is closed.
 func (u *users) leave(count int) {
 	if u.counts[count].n.Add(-1) == 0 && u.closed.Load() {
-		u.left()
+		u.signalIdle()
 	}
 }
 
-// left tells close when nobody is left.
-func (u *users) left() {
+// signalIdle lets those who close go on when nobody is left.
+func (u *users) signalIdle() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.idle != nil && u.none() {

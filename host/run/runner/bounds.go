@@ -66,14 +66,14 @@ func (a *run) asks(call task.AskedCall) {
 // 9.2.1, and those that are defined as such elsewhere).
 func safeMethods() []string { return []string{"GET", "HEAD", "OPTIONS", "PROPFIND", "QUERY", "REPORT"} }
 
-// reading is what a set allows that changes neither files nor anything at a server.
-func reading(s capability.Set) capability.Set {
+// readOnly is what a set allows that changes neither files nor anything at a server.
+func readOnly(s capability.Set) capability.Set {
 	var all []capability.Capability
 	for _, c := range s.All() {
 		switch c.Action() {
 		case capability.FSWrite:
 		case capability.HTTP:
-			if c, ok := asking(c); ok {
+			if c, ok := safeHTTP(c); ok {
 				all = append(all, c)
 			}
 		default:
@@ -83,9 +83,9 @@ func reading(s capability.Set) capability.Set {
 	return capability.NewSet(all...)
 }
 
-// asking is a capability for HTTP without methods that change something; false when it
+// safeHTTP is a capability for HTTP without methods that change something; false when it
 // has no others.
-func asking(c capability.Capability) (capability.Capability, bool) {
+func safeHTTP(c capability.Capability) (capability.Capability, bool) {
 	methods, address, _ := strings.Cut(c.Resource(), " ")
 	safe := safeMethods()
 	if methods != "*" {
@@ -94,19 +94,19 @@ func asking(c capability.Capability) (capability.Capability, bool) {
 	if len(safe) == 0 {
 		return c, false
 	}
-	asks, err := capability.Parse(string(capability.HTTP) + ":" + strings.Join(safe, ",") + " " + address)
-	return asks, err == nil
+	less, err := capability.Parse(string(capability.HTTP) + ":" + strings.Join(safe, ",") + " " + address)
+	return less, err == nil
 }
 
 // beyond says why no grant helps a run with a request, and what does; empty for one within
 // its bounds.
-func (a *run) beyond(r capability.Request) (why string, way fault.Hint) {
+func (a *run) beyond(r capability.Request) (why string, hint fault.Hint) {
 	says := a.call.Bounds != nil && a.tool.ReadOnly
 	switch {
 	case says && r.Action == capability.FSWrite:
-		return "the tool says that it changes nothing, so it writes no file in a task, whatever was granted", way
+		return "the tool says that it changes nothing, so it writes no file in a task, whatever was granted", hint
 	case says && r.Action == capability.HTTP && !slices.Contains(safeMethods(), r.Method):
-		return "the tool says that it changes nothing, so it sends no " + r.Method + " in a task, whatever was granted", way
+		return "the tool says that it changes nothing, so it sends no " + r.Method + " in a task, whatever was granted", hint
 	}
 	return a.call.Bounds.beyond(r)
 }
@@ -151,17 +151,17 @@ func (b *Bounds) files() capability.Set {
 
 // beyond says why no grant helps with a request, and what does; empty for one within the
 // bounds.
-func (b *Bounds) beyond(r capability.Request) (why string, way fault.Hint) {
+func (b *Bounds) beyond(r capability.Request) (why string, hint fault.Hint) {
 	switch {
 	case b == nil:
 	case r.Action.Shape() == capability.ShapeURL && b.Offline:
-		return "this call sends no requests, whatever was granted: its task is offline", way
+		return "this call sends no requests, whatever was granted: its task is offline", hint
 	case r.Action.Shape() == capability.ShapePath:
 		if _, within := b.files().Allows(r); !within {
 			return "this call touches no file outside of " + b.places() + ", whatever was granted", b.withDirectory()
 		}
 	}
-	return "", way
+	return "", hint
 }
 
 // withDirectory says how a call gets a directory in which it may touch files, and in which

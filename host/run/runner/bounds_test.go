@@ -54,7 +54,7 @@ func TestReading(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := reading(set).String(); got != want {
+		if got := readOnly(set).String(); got != want {
 			t.Errorf("%s: %q, want %q", granted, got, want)
 		}
 	}

@@ -162,7 +162,7 @@ func (r *Runner) stillCalled(ctx context.Context, a *run, d *decided) error {
 func (a *run) bounded(granted capability.Set) capability.Set {
 	set := a.call.Bounds.cut(granted.Union(a.call.Allow.Set()).Union(a.call.lent))
 	if a.call.Bounds != nil && a.tool.ReadOnly {
-		set = reading(set)
+		set = readOnly(set)
 	}
 	return set
 }
