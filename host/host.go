@@ -16,6 +16,7 @@ import (
 	"github.com/skillet-run/skillet/host/agents/event"
 	"github.com/skillet-run/skillet/host/app/admit"
 	"github.com/skillet-run/skillet/host/app/author"
+	"github.com/skillet-run/skillet/host/app/code"
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/app/invoke"
 	"github.com/skillet-run/skillet/host/app/meaning"
@@ -128,6 +129,7 @@ type Host struct {
 	events     *event.Bus
 	skills     *invoke.Skills
 	invoke     *invoke.Service
+	code       *code.Service
 	admit      *admit.Service
 	govern     govern.Services
 	agents     *agents.Agents
@@ -217,6 +219,9 @@ func (h *Host) Govern() govern.Services { return h.govern }
 
 // Invoke makes calls of skills.
 func (h *Host) Invoke() *invoke.Service { return h.invoke }
+
+// Code runs scripts that call skills.
+func (h *Host) Code() *code.Service { return h.code }
 
 // Upkeep keeps the home in order.
 func (h *Host) Upkeep() *upkeep.Service { return h.upkeep }

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
-	"time"
 
 	"github.com/skillet-run/skillet/host/agents/event"
 	"github.com/skillet-run/skillet/host/agents/llm/skillmodel"
 	"github.com/skillet-run/skillet/host/app/admit"
+	"github.com/skillet-run/skillet/host/app/code"
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/app/invoke"
 	"github.com/skillet-run/skillet/host/app/meaning"
@@ -60,7 +60,7 @@ func (h *Host) wire() {
 	h.wireSkills()
 	h.wireScripts()
 	h.wireModels()
-	h.runner = runner.New(h.log.Named("run"), kv, h.sandbox, h.policies, h.secrets, notifier(h.notifier), h.calls, runner.Settings{
+	h.runner = runner.New(h.log.Named("run"), kv, h.sandbox, h.policies, h.secrets, hostfn.Throttled(h.notifier), h.calls, runner.Settings{
 		Home: h.home, Own: upkeep.OwnFiles(s),
 		Ceilings:    h.ceilings(),
 		HTTPTimeout: duration.OfSeconds(s.HTTPTimeoutSeconds), HTTPBytes: int64(s.HTTPMaxMB) << 20,
@@ -69,7 +69,7 @@ func (h *Host) wire() {
 		Models: skillmodel.New(h.models), Asks: h.models.Ready,
 	})
 	h.wireRecordings(s)
-	h.wireInvoke()
+	h.wireInvoke(s)
 	h.tester = casetest.New(h.runner)
 	h.wireApprovals(kv)
 	h.installer = install.New(h.ledger, h.registry, h.approvals, h.trust, h.watch.Current, h.runner, h.tester, h.home)
@@ -81,17 +81,6 @@ func (h *Host) wire() {
 	}
 }
 
-// notifier bounds how often a skill may ask for a person's attention.
-func notifier(n hostfn.Notifier) hostfn.Notifier {
-	if n == nil {
-		return nil
-	}
-	return hostfn.NewThrottle(n, notifications, time.Minute)
-}
-
-// notifications is how many one skill may send in a minute.
-const notifications = 10
-
 // wireSkills makes what finds skills. The runner is made of it, and asked by it.
 func (h *Host) wireSkills() {
 	h.skills = invoke.NewSkills(invoke.SkillsParts{
@@ -102,11 +91,14 @@ func (h *Host) wireSkills() {
 	})
 }
 
-func (h *Host) wireInvoke() {
+func (h *Host) wireInvoke(s config.Settings) {
 	h.invoke = invoke.New(h.log, invoke.Parts{
 		Skills: h.skills, Sources: h.sources, Runner: h.runner, Approvals: h.approvals, Secrets: h.secrets,
 		Recordings: h.recordings, Replays: h.replays, Sessions: h.sessions, Ceilings: h.ceilings(), Warm: h.expectRecord,
 	})
+	h.code = code.New(h.log.Named("code"), code.Parts{
+		Invoke: h.invoke, Skills: h.skills, Registry: h.registry, Runner: h.runner, Approvals: h.approvals, Store: h.store, CatchUp: h.CatchUp, Now: h.watch.Now,
+	}, code.Settings{Enabled: s.Code.Enabled})
 }
 
 // expectRecord opens the key that signs the record of the first call, while that call is

@@ -9,6 +9,7 @@ func (t *terminal) list() []*cli.Command {
 	return []*cli.Command{
 		t.installCommand(),
 		t.runCommand(),
+		t.codeCommand(),
 		t.testCommand(),
 		t.replayCommand(),
 		t.listCommand(),

@@ -15,6 +15,7 @@ var public = []string{"host", "host/app", "manifests", "plugins", "policies", "s
 var withoutExample = map[string]string{
 	"host/app/admit":                "the examples of host call it",
 	"host/app/author":               "the examples of host show how services are called",
+	"host/app/code":                 "the examples of host show how services are called",
 	"host/app/govern":               "the examples of host show how services are called",
 	"host/app/invoke":               "the examples of host call it",
 	"host/app/meaning":              "the examples of host call it",

@@ -91,6 +91,7 @@ var importers = map[string][]string{
 	// The services use each other in one way: a call is a call.
 	"host/app/invoke": {"host", "host/edge", "cmd/skillet", "host/app"},
 	"host/app/admit":  {"host", "host/edge", "cmd/skillet"},
+	"host/app/code":   {"host", "host/edge", "cmd/skillet"},
 	"host/app/author": {"host", "host/edge", "cmd/skillet"},
 	"host/app/govern": {"host", "host/edge", "cmd/skillet"},
 	"host/app/upkeep": {"host", "host/edge", "cmd/skillet", "host/app/meaning"},

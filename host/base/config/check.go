@@ -59,6 +59,7 @@ func boundsOfWork(s Settings) []bound {
 		{"tasks.timeout_seconds", s.Tasks.TimeoutSeconds > 0 && s.Tasks.TimeoutSeconds <= 86400*31, "more than 0, at most 2678400"},
 		{"tasks.takeover_seconds", s.Tasks.TakeoverSeconds >= 1 && s.Tasks.TakeoverSeconds <= 3600, "1 to 3600"},
 		{"tasks.approve_risk", slices.Contains([]string{"low", "medium", "high", "never"}, s.Tasks.ApproveRisk), "low, medium, high or never"},
+		{"mcp.tools_budget", s.MCP.ToolsBudget >= 0 && s.MCP.ToolsBudget <= 1_000_000, "0 to 1000000"},
 		{"service.token_rate", s.Service.TokenRate > 0 && s.Service.TokenRate <= 1e6, "more than 0, at most 1000000"},
 		{"service.rate", s.Service.Rate > 0 && s.Service.Rate <= 1e6, "more than 0, at most 1000000"},
 		{"service.in_flight", s.Service.InFlight >= 1 && s.Service.InFlight <= 100_000, "1 to 100000"},

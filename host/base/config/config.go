@@ -85,6 +85,10 @@ type Settings struct {
 	Tasks Tasks `koanf:"tasks"`
 	// Memory says how much is remembered.
 	Memory Memory `koanf:"memory"`
+	// Code says whether scripts of callers are run.
+	Code Code `koanf:"code"`
+	// MCP says what models are shown.
+	MCP MCP `koanf:"mcp"`
 	// Service bounds what is asked of `skillet serve`.
 	Service Service `koanf:"service"`
 }
@@ -129,6 +133,8 @@ func Defaults() Settings {
 		},
 		Tasks:   Tasks{Concurrency: 2, QueueLimit: 1000, TimeoutSeconds: 3600, TakeoverSeconds: 15, ApproveRisk: "high"},
 		Memory:  Memory{Embedder: "hashing", MaxRecords: 200_000, ConsolidateAfterCount: 150_000, ConsolidateAfterHours: 24},
+		Code:    Code{Enabled: true},
+		MCP:     MCP{ToolsBudget: 4000},
 		Service: Service{TokenRate: 2000, Rate: 10_000, InFlight: 256, Streams: 256, Connections: 1024},
 	}
 }
@@ -169,6 +175,16 @@ func (c *Config) Get(key string) (Value, error) {
 		return Value{}, fault.Errorf(fault.KindNotFound, "setting %s is not set", key).WithHint("%s shows what is set of each provider", fault.List(fault.Settings))
 	}
 	return Value{}, unknown(fault.KindNotFound, key, "setting %s does not exist", key)
+}
+
+// Code says whether scripts of callers are run, with the tools of skills as functions in them.
+type Code struct {
+	Enabled bool `koanf:"enabled" doc:"run scripts of programs and models, which can do nothing but call the tools that those may call: true or false"`
+}
+
+// MCP says what models are shown.
+type MCP struct {
+	ToolsBudget int `koanf:"tools_budget" doc:"how many tokens the definitions of all tools may have that a model is shown; above it is shown a search and a tool that runs scripts instead; 0 for those in any case"`
 }
 
 // Service bounds what is asked of the service.

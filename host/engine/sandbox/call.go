@@ -49,6 +49,8 @@ type Call struct {
 	// is a function of Seed alone.
 	Random bool
 	Seed   uint64
+	// Later is how long after the usual moment time without a clock begins.
+	Later time.Duration
 	// Restart runs the module's initialisation again, with the clock and the
 	// randomness of this call, where other calls begin at a snapshot that was
 	// taken after it.

@@ -99,6 +99,7 @@ func (in *instance) firstStart() error {
 func (in *instance) begin() {
 	in.starting = false
 	in.wasi.Begin(in.call.Clock, in.call.Random, in.call.Seed)
+	in.wasi.Pass(in.call.Later)
 }
 
 // snapshotModule takes the snapshot of the module after the initialisation and publishes

@@ -71,6 +71,9 @@ func (in *instance) openWASI(from wasi.Mark) error {
 	}
 	err := in.wasi.Reset((*wasiHost)(in), set)
 	in.wasi.Resume(from)
+	if !in.starting {
+		in.wasi.Pass(in.call.Later)
+	}
 	return err
 }
 

@@ -236,3 +236,12 @@ func (t *Throttle) take(skill string) bool {
 	t.sent[skill] = append(t.sent[skill], now)
 	return true
 }
+
+// Throttled bounds how often one skill may ask for a person's attention: 10 times in a
+// minute. Without a Notifier it is nil.
+func Throttled(n Notifier) Notifier {
+	if n == nil {
+		return nil
+	}
+	return NewThrottle(n, 10, time.Minute)
+}

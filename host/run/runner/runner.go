@@ -144,6 +144,10 @@ type Call struct {
 	Looks wasi.Tape
 	// Stage stands in for the machine; nil for the machine itself.
 	Stage *Stage
+	// Seed decides the randomness, and Began when time begins, of a guest that was not granted
+	// those; zero for what is usual.
+	Seed  uint64
+	Began time.Time
 	// NoCache runs the tool even if its answer is cached, and does not cache the new one.
 	NoCache bool
 	// Fresh runs the call in a new instance, whose initialisation runs for it, rather

@@ -2,10 +2,12 @@ package runner
 
 import (
 	"context"
+	"time"
 
 	"github.com/skillet-run/skillet/host/base/store"
 	"github.com/skillet-run/skillet/host/base/task"
 	"github.com/skillet-run/skillet/host/engine/sandbox"
+	"github.com/skillet-run/skillet/host/engine/sandbox/wasi"
 	"github.com/skillet-run/skillet/host/run/hostfn"
 	"github.com/skillet-run/skillet/policies"
 	"github.com/skillet-run/skillet/policies/capability"
@@ -58,6 +60,10 @@ func (a *run) onStage(s hostfn.Settings) hostfn.Settings {
 
 // staged gives the call the same seed each time.
 func (a *run) staged(c sandbox.Call) sandbox.Call {
+	c.Seed = a.call.Seed
+	if began := a.call.Began; !began.IsZero() {
+		c.Later = max(0, began.Sub(time.Unix(0, wasi.Epoch)))
+	}
 	if a.call.Stage != nil {
 		c.Seed = a.call.Stage.Seed
 	}

@@ -149,6 +149,9 @@ func (s *State) Begin(clock, random bool, seed uint64) {
 	s.Resume(m)
 }
 
+// Pass moves time without a clock.
+func (s *State) Pass(d time.Duration) { s.clock.pass(d) }
+
 // Resume moves both to a mark, right after Reset, as if the guest itself had
 // read the clock and drawn the bytes. With the real clock, time that never
 // goes back continues from the mark; what time it is does not depend on it.

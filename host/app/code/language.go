@@ -1,0 +1,190 @@
+package code
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/record/registry"
+	"github.com/skillet-run/skillet/host/run/runner"
+	"github.com/skillet-run/skillet/manifests"
+)
+
+// A language is one in which scripts are written.
+type language struct {
+	name string
+	// engines are the interpreters that run it, the one to prefer first.
+	engines []engine
+	// endings are those of names of files.
+	endings []string
+}
+
+// An engine is an interpreter.
+type engine struct {
+	name string
+	// guest runs a script in the interpreter's own tool. open and shut stand around the script in
+	// what is evaluated, and note says what a caller should know of the interpreter.
+	guest, open, shut string
+	note              string
+}
+
+var (
+	//go:embed guest/javascript.js
+	javascriptGuest string
+	//go:embed guest/cpython.py
+	cpythonGuest string
+	//go:embed guest/python.py
+	pythonGuest string
+)
+
+func languages() []language {
+	return []language{
+		{"javascript", []engine{{"qjs", javascriptGuest, "(JSON.parse(", "))", ""}}, []string{".js", ".mjs"}},
+		{"python", []engine{
+			{"cpython", cpythonGuest, "_run(_json.loads(", "))", ""},
+			{"python", pythonGuest, "_run(_json.loads(", "))", "MicroPython, which is a part of Python"},
+		}, []string{".py"}},
+	}
+}
+
+// Languages are the names of the languages of scripts.
+func Languages() []string {
+	var names []string
+	for _, l := range languages() {
+		names = append(names, l.name)
+	}
+	return names
+}
+
+// LanguageOf is the language of a file by its name; empty for none.
+func LanguageOf(file string) string {
+	for _, l := range languages() {
+		for _, end := range l.endings {
+			if strings.HasSuffix(file, end) {
+				return l.name
+			}
+		}
+	}
+	return ""
+}
+
+func languageOf(name string) (language, bool) {
+	for _, l := range languages() {
+		if name == "" || l.name == name {
+			return l, true
+		}
+	}
+	return language{}, false
+}
+
+func orWords(words []string) string { return strings.Join(words, " or ") }
+
+// evalTool is the tool of an interpreter that evaluates a text.
+const evalTool = "eval"
+
+// engine finds the interpreter for a language, without what it was granted: a script has none
+// of that.
+func (s *Service) engine(ctx context.Context, l language) (engine, runner.Target, error) {
+	for _, e := range l.engines {
+		t, _, err := s.parts.Skills.Called(ctx, manifests.Ref{Name: e.name})
+		switch {
+		case errors.Is(err, registry.ErrNotFound):
+			continue
+		case err != nil:
+			return e, t, err
+		}
+		m := t.Package.Manifest()
+		_, provides := m.Provides[e.name]
+		if _, ok := m.Tool(evalTool); !ok || !provides {
+			return e, t, fault.Errorf(fault.KindVerification, "the skill %s is not the interpreter of that name", t.Label).WithHint("%s installs that", fault.InstallEngine(e.name))
+		}
+		t.Trial = nil
+		return e, t, nil
+	}
+	return engine{}, runner.Target{}, fault.Errorf(fault.KindNotFound, "no interpreter for %s is installed", l.name).WithHint("get one with: %s", fault.InstallEngine(l.engines[0].name))
+}
+
+// Engines are the languages that can be run now.
+func (s *Service) engines(ctx context.Context) ([]string, error) {
+	var names []string
+	for _, l := range languages() {
+		switch _, _, err := s.engine(ctx, l); {
+		case err == nil:
+			names = append(names, l.name)
+		case !errors.Is(err, registry.ErrNotFound) && fault.AsError(err).Kind == fault.KindInternal:
+			return nil, err
+		}
+	}
+	return names, nil
+}
+
+// program is the text that an interpreter evaluates to run a script.
+func (e engine) program(h head, code string) ([]byte, error) {
+	asked, err := json.Marshal(struct {
+		Code  string `json:"code"`
+		Given bool   `json:"given"`
+	}{code, h.Given})
+	if err != nil {
+		return nil, err
+	}
+	literal, err := json.Marshal(string(asked))
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(struct {
+		Code string `json:"code"`
+	}{strings.TrimRight(e.guest, "\n") + e.between() + e.open + string(literal) + e.shut})
+}
+
+// between stands between the guest's text and the call: a function in JavaScript is called
+// where it ends, and Python has a line for it.
+func (e engine) between() string {
+	if strings.HasPrefix(e.open, "_") {
+		return "\n\n\n"
+	}
+	return ""
+}
+
+// an answer is what a script came to, as its guest writes it.
+type answer struct {
+	Value json.RawMessage `json:"value"`
+	Error *struct {
+		Kind    string `json:"kind"`
+		Message string `json:"message"`
+		Line    int    `json:"line"`
+		Column  int    `json:"column"`
+	} `json:"error"`
+}
+
+// maxMessage is how many bytes of a message of a script are kept.
+const maxMessage = 4 << 10
+
+// readAnswer reads what a guest wrote, which a script may have changed to anything.
+func readAnswer(raw []byte) (json.RawMessage, *Error, error) {
+	var a answer
+	if err := json.Unmarshal(raw, &a); err != nil || a.Value == nil && a.Error == nil {
+		return nil, nil, fmt.Errorf("the interpreter did not say what the script came to")
+	}
+	if a.Error == nil {
+		return a.Value, nil, nil
+	}
+	e := &Error{Kind: fault.KindSkill, Message: clip(a.Error.Message, maxMessage)}
+	if a.Error.Line > 0 && a.Error.Column >= 0 {
+		e.Line, e.Column = a.Error.Line, a.Error.Column
+	}
+	if a.Error.Kind != "" {
+		e.Kind = kindTold(a.Error.Kind)
+	}
+	return nil, e, nil
+}
+
+func clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
