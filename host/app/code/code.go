@@ -45,7 +45,7 @@ type Parts struct {
 type Settings struct {
 	// Enabled lets scripts run.
 	Enabled bool
-	// Lease is after how long a run is taken over whose process has died; 0 for 10 seconds.
+	// Lease is after how long a run is taken over whose process has died; 0 for 5 seconds.
 	Lease time.Duration
 	// Keep is how long a run is kept that has ended or waits; 0 for seven days.
 	Keep time.Duration
@@ -60,9 +60,11 @@ type Service struct {
 	swept atomic.Int64 // when old runs were removed last
 }
 
+var usualLease = 5 * time.Second // a variable for tests that kill processes
+
 // New makes a Service.
 func New(log hclog.Logger, p Parts, s Settings) *Service {
-	s.Lease, s.Keep = cmp.Or(s.Lease, 10*time.Second), cmp.Or(s.Keep, 7*24*time.Hour)
+	s.Lease, s.Keep = cmp.Or(s.Lease, usualLease), cmp.Or(s.Keep, 7*24*time.Hour)
 	return &Service{parts: p, log: log, set: s}
 }
 

@@ -17,6 +17,8 @@ import (
 	"github.com/skillet-run/skillet/host/app/admit"
 	"github.com/skillet-run/skillet/host/app/author"
 	"github.com/skillet-run/skillet/host/app/code"
+	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/app/invoke"
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/host/record/approval"
 )
@@ -26,8 +28,7 @@ func TestMain(m *testing.M) {
 		os.Exit(code)
 	}
 	if dir := os.Getenv(victimEnv); dir != "" {
-		victim(dir)
-		return
+		os.Exit(victim(dir))
 	}
 	end := m.Run()
 	if made.dir != "" {
@@ -117,7 +118,7 @@ const netManifest = `{"name":"net-work","version":"1.0.0","description":"talks t
 const netScript = `import { http, fail } from "skillet";
 const at = "%s/";
 export const post = ({ n }) => http.post(at + n, "x").json();
-export const put = ({ n }) => http.request({ method: "PUT", url: at + n, body: "x" }).json();
+export const put = async ({ n }) => (await fetch(at + n, { method: "PUT", body: "x" })).json();
 export const get = () => http.get(at).json();
 export const say = (input) => input;
 export const big = () => "x".repeat(1000000);
@@ -131,11 +132,16 @@ type server struct {
 	mu   sync.Mutex
 	got  map[string]int
 	hook func(path string) // before it is answered
+	// first is asked before a request counts, which it does not unless it says so.
+	first func(path string) bool
 }
 
 func newServer(t testing.TB) *server {
 	s := &server{got: map[string]int{}}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.first != nil && !s.first(r.URL.Path) {
+			return
+		}
 		s.mu.Lock()
 		if r.Method != http.MethodGet {
 			s.got[r.URL.Path]++
@@ -208,6 +214,9 @@ func (h *home) run(req code.Request) code.Result {
 	if req.May == nil {
 		req.May = all
 	}
+	if req.Bounds == nil {
+		req.Bounds = &invoke.Bounds{}
+	}
 	res, err := h.h.Code().Execute(h.t.Context(), bot, req)
 	if err != nil {
 		h.t.Fatalf("%s: %v", req.Code, err)
@@ -222,6 +231,30 @@ func (h *home) close() {
 	}
 }
 
-const victimEnv = "SKILLET_CODE_VICTIM"
+// asks makes a policy ask about each request that changes something.
+func (h *home) asks() {
+	h.t.Helper()
+	h.write(filepath.Join(h.dir, "policies", "ask.cedar"), `@id("ask-each")
+@reason("somebody looks at each request")
+@approval("required")
+forbid(principal, action == Action::"http", resource) when { context.method == "POST" } unless { context.approved };
+`)
+}
 
-func victim(string) {}
+func (h *home) approve(id string) {
+	h.t.Helper()
+	p, err := h.h.Govern().Proposals.Find(h.t.Context(), ada, id)
+	if err == nil {
+		_, err = h.h.Govern().Proposals.Approve(h.t.Context(), ada, govern.Approval{ID: id, Digest: string(p.Digest)})
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *home) reject(id string) {
+	h.t.Helper()
+	if _, err := h.h.Govern().Proposals.Reject(h.t.Context(), ada, govern.Decision{ID: id}); err != nil {
+		h.t.Fatal(err)
+	}
+}

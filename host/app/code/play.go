@@ -194,11 +194,9 @@ func (p *play) stopped(ctx context.Context, res Result) (Result, error) {
 }
 
 func errorOf(e *fault.Error) *Error {
-	out := &Error{Kind: e.Kind, Message: strings.TrimPrefix(e.Message, "call "+evalTool+": "), Hint: e.Way()}
-	if e.Kind == fault.KindSkill { // a hint would be about the interpreter
-		out.Hint = fault.Hint{}
-	}
-	return out
+	// Hints would be about the interpreter.
+	message, _, _ := strings.Cut(strings.TrimPrefix(e.Message, "call "+evalTool+": "), " (raise it with security.")
+	return &Error{Kind: e.Kind, Message: message}
 }
 
 func (p *play) diverged(format string, args ...any) error {
@@ -379,10 +377,7 @@ func (p *play) settle(ctx context.Context, st *step, a invoke.Answer, err error)
 	st.Done, st.RunID, st.Fuel = true, a.RunID, a.Fuel
 	switch {
 	case failed != nil:
-		st.Error, st.Kind, st.Told = failed, string(toldKind(failed.Kind)), clip(failed.Message, maxMessage)
-		if failed.Kind == fault.KindDenied || failed.Kind == fault.KindApproval {
-			st.Told = "denied"
-		}
+		st.fail(failed)
 	default:
 		st.Answer = a.Data
 	}
@@ -394,17 +389,13 @@ func (p *play) settle(ctx context.Context, st *step, a invoke.Answer, err error)
 
 var errPaused = errors.New("a call of the script waits for a person")
 
-// toldKinds are the kinds of errors that a script is told.
-var toldKinds = map[fault.Kind]hostfn.Kind{
-	fault.KindUsage: hostfn.KindInvalid, fault.KindNotFound: hostfn.KindNotFound, fault.KindConflict: hostfn.KindConflict,
-	fault.KindLimit: hostfn.KindLimit, fault.KindDenied: hostfn.KindDenied, fault.KindApproval: hostfn.KindDenied,
-}
-
-func toldKind(k fault.Kind) hostfn.Kind {
-	if told, ok := toldKinds[k]; ok {
-		return told
+// fail records why a call failed, and what the script is told of it: of a refusal nothing more.
+func (st *step) fail(e *fault.Error) {
+	st.Error, st.Kind, st.Told = e, string(hostfn.KindDenied), "denied"
+	if e.Kind != fault.KindDenied && e.Kind != fault.KindApproval {
+		f := runner.Told(e)
+		st.Kind, st.Told = string(f.Kind), f.Message
 	}
-	return hostfn.KindFailed
 }
 
 // kindTold is what the kind of an error means to the caller that a script let end it.

@@ -133,6 +133,12 @@ var nestedByKind = map[fault.Kind]struct {
 	fault.KindSkill:    {hostfn.KindFailed, true},
 }
 
+// Told is what a guest is told of a call that failed, and that was not refused.
+func Told(e *fault.Error) *hostfn.Failure {
+	f, _ := answerTo(context.Background(), e).(*hostfn.Failure)
+	return f
+}
+
 // answerTo is what a guest is told of a call that failed.
 func answerTo(ctx context.Context, e *fault.Error) error {
 	var reported *sandbox.GuestError

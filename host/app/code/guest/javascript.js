@@ -47,7 +47,6 @@
 	let moved = 0; // the line on which `keep` stands
 	const body = (text) => {
 		const whole = text.trimEnd().replace(/;+$/, ""), starts = [0];
-		if (/\breturn\b/.test(text)) return open + text + close;
 		for (let i = 0; i < whole.length; i++) if (whole[i] === "\n" || (whole[i] === ";" && whole.indexOf("\n", i) < 0)) starts.push(i + 1);
 		for (const at of starts.reverse().slice(0, 100)) {
 			const before = whole.slice(0, at), last = whole.slice(at);
