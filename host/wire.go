@@ -98,7 +98,7 @@ func (h *Host) wireInvoke(s config.Settings) {
 	})
 	h.code = code.New(h.log.Named("code"), code.Parts{
 		Invoke: h.invoke, Skills: h.skills, Registry: h.registry, Runner: h.runner, Approvals: h.approvals, Store: h.store, CatchUp: h.CatchUp, Now: h.watch.Now,
-	}, code.Settings{Enabled: s.Code.Enabled})
+	}, code.Settings{Enabled: s.Code.Enabled, ToolsBudget: s.MCP.ToolsBudget})
 }
 
 // expectRecord opens the key that signs the record of the first call, while that call is

@@ -58,7 +58,7 @@ func (t *terminal) mcp(ctx context.Context, c *cli.Context, h *host.Host) error 
 // newMCP makes the edge for models.
 func (t *terminal) newMCP(h *host.Host) *mcp.Edge {
 	return mcp.New(h.Log().Named("mcp"), mcp.Services{
-		Admit: h.Admit(), Invoke: h.Invoke(), Explain: meaning.Of, Say: t.way, Decided: h.Decided, Refused: h.Govern().Tokens.Refused,
+		Admit: h.Admit(), Invoke: h.Invoke(), Code: h.Code(), Explain: meaning.Of, Say: t.way, Decided: h.Decided, Refused: h.Govern().Tokens.Refused,
 	}, mcp.Settings{Version: upkeep.ThisBuild().Version})
 }
 

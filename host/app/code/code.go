@@ -45,6 +45,9 @@ type Parts struct {
 type Settings struct {
 	// Enabled lets scripts run.
 	Enabled bool
+	// ToolsBudget is how many tokens the definitions of all tools may have that a model is
+	// shown, before it is shown a search and scripts instead.
+	ToolsBudget int
 	// Lease is after how long a run is taken over whose process has died; 0 for 5 seconds.
 	Lease time.Duration
 	// Keep is how long a run is kept that has ended or waits; 0 for seven days.

@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 
@@ -154,7 +153,7 @@ func newServer(t testing.TB) *server {
 		if hook != nil {
 			hook(r.URL.Path)
 		}
-		fmt.Fprintf(w, `{"n":%s,"seen":%d}`, "0"+strings.TrimPrefix(r.URL.Path, "/"), n)
+		fmt.Fprintf(w, `{"seen":%d}`, n)
 	}))
 	t.Cleanup(s.Close)
 	return s

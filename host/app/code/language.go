@@ -108,7 +108,7 @@ func (s *Service) engine(ctx context.Context, l language) (engine, runner.Target
 	return engine{}, runner.Target{}, fault.Errorf(fault.KindNotFound, "no interpreter for %s is installed", l.name).WithHint("get one with: %s", fault.InstallEngine(l.engines[0].name))
 }
 
-// Engines are the languages that can be run now.
+// engines are the languages that can be run now.
 func (s *Service) engines(ctx context.Context) ([]string, error) {
 	var names []string
 	for _, l := range languages() {

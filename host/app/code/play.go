@@ -343,7 +343,7 @@ func (p *play) target(ctx context.Context, st *step, body []byte) (invoke.Target
 		return t, nil, fault.Errorf(fault.KindNotFound, "%s has no tool %s that a script could call", ref.Name, clip(st.Tool, 100)).WithHint("its tools are %s", strings.Join(namesOf(t.Manifest()), ", "))
 	}
 	if err := p.req.May(ref.Name, tool.Name); err != nil {
-		return t, nil, err
+		return t, nil, fault.Wrap(fault.KindDenied, err)
 	}
 	st.Tool, st.Again = tool.Name, tool.ReadOnly || tool.Idempotent
 	return t, inputOf(tool, body), nil

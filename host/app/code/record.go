@@ -176,18 +176,10 @@ func (s *Service) keyed(ctx context.Context, by approval.Principal, req Request,
 	r.head.Key = sumOf(by, "key", req.Key)
 	e, err := kv.Get(ctx, keyKey+r.head.Key)
 	if errors.Is(err, store.ErrNotFound) {
-		named, err := json.Marshal(struct{ ID, Sum string }{r.head.ID, r.head.Sum})
-		if err == nil {
-			err = r.write(ctx)
+		if err := r.name(ctx); !errors.Is(err, store.ErrConflict) {
+			return r, err
 		}
-		if err == nil {
-			_, err = kv.Put(ctx, keyKey+r.head.Key, named, store.MustNotExist)
-		}
-		if err == nil {
-			return r, nil
-		}
-		r.close(ctx)
-		if err := errors.Join(ignore(err, store.ErrConflict), s.remove(ctx, r.head.ID)); err != nil {
+		if err := s.remove(ctx, r.head.ID); err != nil { // another was first
 			return nil, err
 		}
 		e, err = kv.Get(ctx, keyKey+r.head.Key)
@@ -207,6 +199,22 @@ func (s *Service) keyed(ctx context.Context, by approval.Principal, req Request,
 		err = missing(known.ID)
 	}
 	return s.held(ctx, first, err)
+}
+
+// name writes a run that has a key; the error is [store.ErrConflict] when the key is that of
+// another run.
+func (r *run) name(ctx context.Context) error {
+	named, err := json.Marshal(struct{ ID, Sum string }{r.head.ID, r.head.Sum})
+	if err == nil {
+		err = r.write(ctx)
+	}
+	if err == nil {
+		_, err = r.s.parts.Store.KV().Put(ctx, keyKey+r.head.Key, named, store.MustNotExist)
+	}
+	if err != nil {
+		r.close(ctx)
+	}
+	return err
 }
 
 func missing(id string) error {

@@ -225,14 +225,25 @@ func (c *catalog) ranked(ctx context.Context, q Search) ([]Tool, error) {
 	return all, nil
 }
 
-// Ready are the languages that an installed interpreter runs now; none when scripts are not
-// run here.
-func (s *Service) Ready(ctx context.Context, by approval.Principal) ([]string, error) {
+// An Offer is what edges tell of scripts.
+type Offer struct {
+	// Languages are those that an installed interpreter runs now; none when scripts are not run
+	// here.
+	Languages []string
+	// ToolsBudget is that of [Settings].
+	ToolsBudget int
+}
+
+// Offer says what there is now.
+func (s *Service) Offer(ctx context.Context, by approval.Principal) (Offer, error) {
 	if err := approval.CheckPrincipal(by); err != nil {
-		return nil, err
+		return Offer{}, err
 	}
+	o := Offer{ToolsBudget: s.set.ToolsBudget}
 	if !s.set.Enabled {
-		return nil, nil
+		return o, nil
 	}
-	return s.engines(ctx)
+	var err error
+	o.Languages, err = s.engines(ctx)
+	return o, err
 }

@@ -56,6 +56,9 @@ func (s *tokenServer) asked(ctx context.Context, t tool, r *sdk.CallToolRequest)
 	if again && !s.e.signed(s.owner, r.Params) {
 		return nil, invalid("requestState is not that of this call")
 	}
+	if t.own != nil {
+		return t.own(ctx, r, again)
+	}
 	input, err := t.inputOf(r.Params.Arguments)
 	if err != nil {
 		return s.failed(fault.Wrap(fault.KindUsage, err), ""), nil
@@ -177,17 +180,24 @@ func (s *tokenServer) unanswered(res invoke.Result, r *sdk.CallToolRequest, agai
 		f.Meta = metaOf(res)
 		return f
 	}
+	out := s.paused(res.Error.Message, id, string(res.RunID), r, again)
+	if out.InputRequests == nil {
+		out.Meta = metaOf(res)
+	}
+	return out
+}
+
+// paused is what a client is told of what waits for a proposal.
+func (s *tokenServer) paused(message, id, run string, r *sdk.CallToolRequest, again bool) *sdk.CallToolResult {
 	say := func(r fault.Remedy) string { return s.e.s.Say("{0}", []fault.Remedy{r}) }
 	p := pause{
-		Status: "paused", Message: res.Error.Message, Proposal: id, RunID: string(res.RunID), Then: "make the same call again",
+		Status: "paused", Message: message, Proposal: id, RunID: run, Then: "make the same call again",
 		Show: say(fault.ShowProposal(id)), Approve: say(fault.Approve(id)), Reject: say(fault.Reject(id)),
 	}
 	if !again && canBeAsked(r) {
 		return s.e.ask(s.owner, r.Params, p)
 	}
-	out := told(fmt.Sprintf("%s\nA person has to decide: %s shows it, %s approves it. Then %s.", p.Message, p.Show, p.Approve, p.Then), p)
-	out.Meta = metaOf(res)
-	return out
+	return told(fmt.Sprintf("%s\nA person has to decide: %s shows it, %s approves it. Then %s.", p.Message, p.Show, p.Approve, p.Then), p)
 }
 
 // proposalOf is the proposal that a call waits for; empty for none.

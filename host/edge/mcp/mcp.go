@@ -24,6 +24,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/skillet-run/skillet/host/app/admit"
+	"github.com/skillet-run/skillet/host/app/code"
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/app/invoke"
 	"github.com/skillet-run/skillet/host/base/fault"
@@ -33,6 +34,7 @@ import (
 type Services struct {
 	Admit  *admit.Service
 	Invoke *invoke.Service
+	Code   *code.Service
 	// Explain says what an error means to a caller, and Say how to do what a remedy is, with
 	// the hint that speaks of it.
 	Explain func(error) *fault.Error

@@ -51,7 +51,7 @@ func newHome(t testing.TB) *home {
 	}
 	t.Cleanup(func() { _ = h.Close(context.WithoutCancel(t.Context())) })
 	edge := mcp.New(hclog.NewNullLogger(), mcp.Services{
-		Admit: h.Admit(), Invoke: h.Invoke(), Explain: meaning.Of, Decided: h.Decided, Refused: h.Govern().Tokens.Refused,
+		Admit: h.Admit(), Invoke: h.Invoke(), Code: h.Code(), Explain: meaning.Of, Decided: h.Decided, Refused: h.Govern().Tokens.Refused,
 		Say: func(hint string, rs []fault.Remedy) string { return fault.Fill(hint, rs, fault.Remedy.String) },
 	}, mcp.Settings{Watch: time.Millisecond})
 	t.Cleanup(edge.Close)

@@ -27,10 +27,7 @@ const (
 // once carries out a call, or answers it as the first time when it has the key of one that was
 // made before. A call with a key goes on when its client has gone, since that will ask again.
 func (s *tokenServer) once(ctx context.Context, t tool, r *sdk.CallToolRequest) (res *sdk.CallToolResult, err error) {
-	key := textOf(r.Params.Meta, metaKey)
-	if key == "" && r.Extra != nil {
-		key = r.Extra.Header.Get(headerKey)
-	}
+	key := keyOf(r)
 	if key == "" {
 		return s.asked(ctx, t, r)
 	}
@@ -43,6 +40,15 @@ func (s *tokenServer) once(ctx context.Context, t tool, r *sdk.CallToolRequest) 
 	}
 	defer func() { s.answers.End(kept, copied(res), sizeOf(res), res != nil && !waits(res)) }()
 	return s.asked(context.WithoutCancel(ctx), t, r)
+}
+
+// keyOf is the key of a call; empty for none.
+func keyOf(r *sdk.CallToolRequest) string {
+	key := textOf(r.Params.Meta, metaKey)
+	if key == "" && r.Extra != nil {
+		key = r.Extra.Header.Get(headerKey)
+	}
+	return key
 }
 
 // again answers a call that was made before, and waits for it while it runs.

@@ -203,7 +203,7 @@ func (s *tokenServer) offered(ctx context.Context) (offer, error) {
 			return o, err
 		} // what is stopped or was just removed is not shown
 	}
-	return o, nil
+	return o, s.addScripts(ctx, &o)
 }
 
 // before is what was shown last.

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -19,6 +20,8 @@ type tool struct {
 	// free says that no schema says what the input is, so that the arguments have it as the
 	// member [inputMember]: a text as it stands, or JSON.
 	free bool
+	// own answers a call of a tool that is not one of a skill; nil for one that is.
+	own func(ctx context.Context, r *sdk.CallToolRequest, again bool) (*sdk.CallToolResult, error)
 }
 
 // toolsOf are the tools of a skill that can be called: those for the host alone are left out.
@@ -76,7 +79,7 @@ func newTool(m *manifests.Manifest, t manifests.Tool) tool {
 	if isObject(t.OutputSchema) { // which older clients insist on
 		shown.OutputSchema = t.OutputSchema
 	}
-	return tool{m.Name, t.Name, shown, len(t.InputSchema) == 0}
+	return tool{skill: m.Name, name: t.Name, shown: shown, free: len(t.InputSchema) == 0}
 }
 
 // metaSkill says which version of which skill it is, in what is told beside a tool.
