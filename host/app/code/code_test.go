@@ -40,6 +40,8 @@ func TestJavaScript(t *testing.T) {
 		{`async () => (await tools.net_work.say({ a: "text" })).a`, ``, `"text"`},
 		{"let x = 1\n;[2].map(v => v + x)[0]", ``, `3`},
 		{"let x = await 1\nfunction f(n) { return n }\nf\n(2)", ``, `2`},
+		{"let k = await 1; try { k++ } catch {}\n[k]", ``, `[2]`},
+		{"let k = await { a: 1 }\n[\"a\"]", ``, `null`},
 		{"const all = await Promise.all([1,2,3].map(n => tools.net_work.say({ n })));\nall.map(r => r.n)", ``, `[1,2,3]`},
 		{`undefined`, ``, `null`},
 		{"let a = 1;\n\nnull.x", ``, "skill: TypeError: cannot read property 'x' of null 3"},

@@ -88,7 +88,13 @@ func (h *home) install(manifest string, module []byte) {
 	if module == nil {
 		_ = os.Remove(filepath.Join(dir, "main.wasm"))
 	}
-	plan, err := h.h.Admit().Plan(h.t.Context(), ada, admit.Install{Package: dir, Terms: admit.Terms{Accepted: []admit.Flag{admit.AllowUnsigned}}})
+	h.installFrom(dir)
+}
+
+// installFrom installs what is at a path.
+func (h *home) installFrom(path string) {
+	h.t.Helper()
+	plan, err := h.h.Admit().Plan(h.t.Context(), ada, admit.Install{Package: path, Terms: admit.Terms{Accepted: []admit.Flag{admit.AllowUnsigned}}})
 	if err == nil {
 		_, err = h.h.Admit().Commit(h.t.Context(), ada, plan, admit.Shown)
 	}
@@ -158,6 +164,14 @@ func call(t testing.TB, cs *sdk.ClientSession, name, arguments string) (*sdk.Cal
 		text = r.Content[0].(*sdk.TextContent).Text
 	}
 	return r, text
+}
+
+// decode reads what is structured in an answer.
+func decode(t testing.TB, r *sdk.CallToolResult, v any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(asJSON(r.StructuredContent)), v); err != nil {
+		t.Fatalf("%s: %v", asJSON(r), err)
+	}
 }
 
 func asJSON(v any) string {

@@ -51,7 +51,8 @@
 		for (const at of starts.reverse().slice(0, 100)) {
 			const before = whole.slice(0, at), last = whole.slice(at);
 			if (last.trim() === "" || /^\s*\/[/*]/.test(last)) continue;
-			if (/^\s*[([`+\-/]/.test(last) && before.trim() !== "" && !/;\s*$/.test(before)) continue; // it goes on with what is before
+			// It may go on with what is before, unless another word could stand there.
+			if (/^\s*[([`+\-/]/.test(last) && before.trim() !== "" && fault(open + before.trimEnd() + " x" + close)) continue;
 			if (fault(open + before + close) || fault(open + keep + last + give + close)) continue;
 			moved = before.split("\n").length;
 			return open + before + keep + last + give + close;
