@@ -105,7 +105,7 @@ func (t *terminal) newAPI(ctx context.Context, c *cli.Context, h *host.Host, com
 		return nil, nil, err
 	}
 	edge := api.New(h.Log().Named("api"), api.Services{
-		Admit: h.Admit(), Invoke: h.Invoke(), Govern: h.Govern(), Work: h.Work(), Explain: meaning.Of, Ready: h.CatchUp,
+		Admit: h.Admit(), Invoke: h.Invoke(), Code: h.Code(), Govern: h.Govern(), Work: h.Work(), Explain: meaning.Of, Ready: h.CatchUp,
 	}, api.Settings{Version: upkeep.ThisBuild().Version, Limits: limitsOf(settings), Common: common})
 	sent, err := otlp.Open(ctx, otlp.Options{
 		Getenv: t.getenv, Version: upkeep.ThisBuild().Version, Metrics: edge.Gather(context.WithoutCancel(ctx), t.person()),

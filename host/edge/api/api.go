@@ -27,6 +27,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/app/admit"
+	"github.com/skillet-run/skillet/host/app/code"
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/app/invoke"
 	"github.com/skillet-run/skillet/host/app/work"
@@ -38,6 +39,7 @@ import (
 type Services struct {
 	Admit  *admit.Service
 	Invoke *invoke.Service
+	Code   *code.Service
 	Govern govern.Services
 	Work   *work.Service
 	// Explain says what an error means to a caller. Ready says why no request can be
@@ -106,7 +108,7 @@ func New(log hclog.Logger, s Services, set Settings) *API {
 	a.running, a.stop = context.WithCancel(context.Background())
 	a.huma = humago.New(a.mux, a.config())
 	a.huma.OpenAPI().OnAddOperation = append(a.huma.OpenAPI().OnAddOperation, document)
-	for _, routes := range []func(*API){health, commands, skills, search, changes, calls, runs, proposals, grants, policy, tasks, memories, figures, samples, auditLog, plain, metrics, allEvents} {
+	for _, routes := range []func(*API){health, commands, skills, search, changes, calls, scripts, runs, proposals, grants, policy, tasks, memories, figures, samples, auditLog, plain, metrics, allEvents} {
 		routes(a)
 	}
 	a.mux.HandleFunc("/", a.noRoute)

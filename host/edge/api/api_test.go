@@ -67,7 +67,7 @@ func serveFor(t testing.TB, set api.Settings, expect host.Expectation, settings 
 		t.Fatal(err)
 	}
 	edge := api.New(hclog.NewNullLogger(), api.Services{
-		Admit: h.Admit(), Invoke: h.Invoke(), Govern: h.Govern(), Work: h.Work(), Explain: meaning.Of, Ready: h.CatchUp,
+		Admit: h.Admit(), Invoke: h.Invoke(), Code: h.Code(), Govern: h.Govern(), Work: h.Work(), Explain: meaning.Of, Ready: h.CatchUp,
 	}, set)
 	s := httptest.NewServer(edge.Handler(func(r *http.Request) bool { return strings.HasPrefix(r.Host, "127.0.0.1:") }))
 	t.Cleanup(func() {

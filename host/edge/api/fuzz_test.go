@@ -26,7 +26,7 @@ func FuzzRequest(f *testing.F) {
 	}
 	f.Cleanup(func() { h.Close(context.Background()) })
 	edge := api.New(hclog.NewNullLogger(), api.Services{
-		Admit: h.Admit(), Invoke: h.Invoke(), Govern: h.Govern(), Work: h.Work(), Explain: meaning.Of, Ready: h.CatchUp,
+		Admit: h.Admit(), Invoke: h.Invoke(), Code: h.Code(), Govern: h.Govern(), Work: h.Work(), Explain: meaning.Of, Ready: h.CatchUp,
 	}, api.Settings{})
 	handler := edge.Handler(func(*http.Request) bool { return true })
 	made, err := h.Govern().Tokens.Create(context.Background(), ada, govern.CreateToken{Name: "operator", Role: govern.RoleOperator})

@@ -272,7 +272,7 @@ func TestPanic(t *testing.T) {
 	t.Parallel()
 	s := serve(t, api.Settings{})
 	edge := api.New(hclog.NewNullLogger(), api.Services{
-		Admit: s.h.Admit(), Invoke: s.h.Invoke(), Govern: s.h.Govern(), Work: s.h.Work(), Explain: meaning.Of,
+		Admit: s.h.Admit(), Invoke: s.h.Invoke(), Code: s.h.Code(), Govern: s.h.Govern(), Work: s.h.Work(), Explain: meaning.Of,
 		Ready: func(context.Context) error { panic("it broke") },
 	}, api.Settings{})
 	s.edge = edge

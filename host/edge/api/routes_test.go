@@ -35,6 +35,7 @@ var mayUse = map[string][]govern.Role{
 	"search-skills": {viewer, caller, operator, approver, agent},
 	"list-agents":   {viewer, caller, operator, approver, agent},
 	"invoke-tool":   {caller, operator, approver, agent},
+	"run-script":    {caller, operator, approver, agent},
 
 	"enable-skill":  {approver},
 	"disable-skill": {approver},

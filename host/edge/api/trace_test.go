@@ -76,7 +76,7 @@ func TestTraceToTheGuest(t *testing.T) {
 		t.Fatal(err)
 	}
 	edge := api.New(hclog.NewNullLogger(), api.Services{
-		Admit: s.h.Admit(), Invoke: s.h.Invoke(), Govern: s.h.Govern(), Work: s.h.Work(), Explain: meaning.Of, Ready: s.h.CatchUp,
+		Admit: s.h.Admit(), Invoke: s.h.Invoke(), Code: s.h.Code(), Govern: s.h.Govern(), Work: s.h.Work(), Explain: meaning.Of, Ready: s.h.CatchUp,
 	}, api.Settings{})
 	traced := httptest.NewUnstartedServer(edge.Handler(func(*http.Request) bool { return true }))
 	traced.Config.BaseContext = func(net.Listener) context.Context { return trace.With(t.Context(), to.Tracer()) }

@@ -23,7 +23,7 @@ import (
 func (h *home) serve() (url string) {
 	h.t.Helper()
 	edge := api.New(hclog.NewNullLogger(), api.Services{
-		Admit: h.h.Admit(), Invoke: h.h.Invoke(), Govern: h.h.Govern(), Work: h.h.Work(), Explain: meaning.Of, Ready: h.h.CatchUp,
+		Admit: h.h.Admit(), Invoke: h.h.Invoke(), Code: h.h.Code(), Govern: h.h.Govern(), Work: h.h.Work(), Explain: meaning.Of, Ready: h.h.CatchUp,
 	}, api.Settings{})
 	edge.Mount(api.Mount{Path: "/mcp", Rights: []govern.Right{govern.RightCall}, Streams: mcp.IsStream, Handler: h.edge.Handler(api.PassOf)})
 	ctx, stop := context.WithCancel(context.WithoutCancel(h.t.Context()))
