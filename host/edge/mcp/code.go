@@ -272,7 +272,7 @@ func (s *tokenServer) runScript(ctx context.Context, r *sdk.CallToolRequest, aga
 	target, err := s.e.s.Invoke.Find(ctx, p.By(), invoke.Address{Ref: manifests.Ref{Name: ref.Name}}, nil)
 	var input []byte
 	if err == nil {
-		target, input, err = target.Script(asked.Path, asked.Args, asked.Stdin)
+		target, input, err = target.Script(asked.Path, invoke.ScriptInput{Args: asked.Args, Stdin: asked.Stdin})
 	}
 	if err == nil {
 		err = s.may(ctx, runSkillScript)(ref.Name, target.Tool())
