@@ -2,7 +2,7 @@
 # answers a value or an error. The interpreter is MicroPython.
 import io as _io, json as _json, sys as _sys, _skillet as _sk
 
-_FILE = "<script>"
+_FILE, _LAST = "<script>", "<last>"  # the whole script, and its last line
 
 
 class ToolError(Exception):
@@ -55,7 +55,7 @@ def _value(code):
         pass
     last = code.rfind("\n") + 1
     try:
-        value = compile("\n" * code.count("\n") + code[last:], _FILE, "eval") if code[last:last + 1] not in " \t)]}" else None
+        value = compile(code[last:], _LAST, "eval") if code[last:last + 1] not in " \t)]}" else None
         first = compile(code[:last], _FILE, "exec") if value else None
     except SyntaxError:
         value = None
@@ -66,13 +66,15 @@ def _value(code):
     return eval(value, _space)
 
 
-def _where(e):
+def _where(e, before):
     out = _io.StringIO()
     _sys.print_exception(e, out)
     at = {}
     for l in out.getvalue().split("\n"):
-        if l.startswith('  File "' + _FILE + '", line '):
-            at = {"line": int(l[len('  File "' + _FILE + '", line '):].split(",")[0])}
+        for file, more in ((_FILE, 0), (_LAST, before)):
+            start = '  File "' + file + '", line '
+            if l.startswith(start):
+                at = {"line": int(l[len(start):].split(",")[0]) + more}
     return at
 
 
@@ -85,7 +87,7 @@ def _run(asked):
         name, message = type(e).__name__, str(e)
         text = message if isinstance(e, ToolError) or name == "Exception" and message else name + ": " + message if message else name
         error = {"message": text}
-        error.update(_where(e))
+        error.update(_where(e, asked["code"].rstrip().count("\n")))
         if isinstance(e, ToolError):
             error["kind"] = e.kind
         return {"error": error}
