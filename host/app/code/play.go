@@ -182,7 +182,7 @@ func (p *play) end(ctx context.Context, ran task.Result) (Result, error) {
 	return res, r.finish(ctx, res)
 }
 
-// stopped is the result of a script that the host stopped. What is no fault of the script
+// stopped is the result of a script that the host stopped. What is not the script's mistake
 // leaves the run as it is.
 func (p *play) stopped(ctx context.Context, res Result) (Result, error) {
 	e := fault.AsError(p.err)

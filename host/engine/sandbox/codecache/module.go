@@ -41,7 +41,7 @@ type Module struct {
 }
 
 const (
-	cachedMagic  = "\x00skillet code 3\n"
+	cachedMagic  = "\x00skillet" + " code 3\n" // which is not the command of that name
 	cachedDomain = "skillet compiled code\x00"
 	nameLen      = 2 * sha256.Size
 	cachedTable  = 2*nameLen + 3*4
