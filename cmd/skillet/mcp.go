@@ -13,7 +13,6 @@ import (
 	"github.com/skillet-run/skillet/cmd/skillet/internal/mcpclient"
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
-	"github.com/skillet-run/skillet/host/app/invoke"
 	"github.com/skillet-run/skillet/host/app/meaning"
 	"github.com/skillet-run/skillet/host/app/upkeep"
 	"github.com/skillet-run/skillet/host/base/fault"
@@ -27,30 +26,20 @@ func (t *terminal) mcpCommand() *cli.Command {
 		&cli.StringSliceFlag{Name: "dir", Usage: "the `DIR` of the work, outside of which no file is touched; none without, and may be repeated"},
 		&cli.BoolFlag{Name: "offline", Usage: "let no tool use the network"},
 		&cli.StringFlag{Name: "name", Usage: "the `NAME` of the client in the audit log", Value: "mcp"},
-	}, t.withHostFor(func(*cli.Context) host.Expectation { return host.ExpectMuch }, t.mcp))
+	}, t.inService(t.mcpInService, t.withHostFor(func(*cli.Context) host.Expectation { return host.ExpectMuch }, t.mcp)))
 	c.Subcommands = []*cli.Command{t.mcpInstall()}
 	return c
 }
 
 // mcp serves one client at standard input and output, until it closes them.
 func (t *terminal) mcp(ctx context.Context, c *cli.Context, h *host.Host) error {
-	p := govern.AdmitStarted(c.String("name"), govern.Role(c.String("as")))
-	if p.By() == nil {
-		return fault.Errorf(fault.KindUsage, "--as %s: the role of a client is agent or caller", c.String("as")).WithHint("people use the other commands")
-	}
-	if err := p.By().Check(); err != nil {
+	start, err := mcpStartOf(c)
+	if err != nil {
 		return err
 	}
-	client := mcp.Client{Pass: p, Bounds: &invoke.Bounds{Offline: c.Bool("offline")}}
-	for _, dir := range c.StringSlice("dir") {
-		whole, err := absolute(dir)
-		if err != nil {
-			return err
-		}
-		client.Bounds.Roots = append(client.Bounds.Roots, whole)
-	}
-	if len(client.Bounds.Roots) > 0 {
-		client.Workspace = client.Bounds.Roots[0]
+	client, err := start.client()
+	if err != nil {
+		return err
 	}
 	return t.newMCP(h).Serve(ctx, client, t.in, t.out)
 }
@@ -67,10 +56,12 @@ func (t *terminal) mountMCP(ctx context.Context, h *host.Host, edge *api.API) (e
 	m := t.newMCP(h)
 	edge.Mount(api.Mount{Path: "/mcp", Rights: []govern.Right{govern.RightCall}, Streams: mcp.IsStream, Handler: m.Handler(api.PassOf)})
 	ctx, stop := context.WithCancel(ctx)
+	clients := serveMCPClients(ctx, m, edge)
 	var watching sync.WaitGroup
 	watching.Go(func() { m.Watch(ctx) })
 	return func() {
 		stop()
+		clients()
 		watching.Wait()
 		m.Close()
 	}

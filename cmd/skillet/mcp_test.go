@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -231,6 +232,58 @@ func TestMCPBounds(t *testing.T) {
 		}
 		_ = cs.Close()
 	}
+	if code, _, stderr := p.run("mcp", "--as", "approver"); code != 2 || !strings.Contains(stderr, "the role of a client is agent or caller") {
+		t.Errorf("mcp --as approver: %d %s", code, stderr)
+	}
+}
+
+// A client has the service of the home serve it, when there is one, and gets the same answers: two clients
+// and a service share a home. What is told to the service about a client holds there.
+func TestMCPInService(t *testing.T) {
+	t.Parallel()
+	needsSocket(t)
+	p := newPerson(t)
+	url, asked := p.web()
+	answers := func(cs *sdk.ClientSession, failed bool) string {
+		t.Helper()
+		tools := must(cs.ListTools(t.Context(), nil))(t)
+		rs := must(cs.ListResources(t.Context(), nil))(t)
+		file := must(cs.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: rs.Resources[0].URI}))(t)
+		r := must(cs.CallTool(t.Context(), &sdk.CallToolParams{Name: "web__fetch", Arguments: map[string]any{"url": url}}))(t)
+		if r.IsError != failed {
+			t.Errorf("a call: %+v", r.StructuredContent)
+		}
+		b, err := json.Marshal([]any{tools.Tools, rs.Resources, file.Contents, r.IsError})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	for _, era := range mcpEras {
+		alone := p.mcpStdio(era, nil)
+		want := answers(alone, false)
+		_ = alone.Close()
+		stop := p.serves()
+		one, two := p.mcpStdio(era, nil), p.mcpStdio(era, nil, "--offline", "--name", "other")
+		if got := answers(one, false); got != want {
+			t.Errorf("%s: in the service:\n%s\nalone:\n%s", era, got, want)
+		}
+		before := asked.Load()
+		answers(two, true)
+		if asked.Load() != before {
+			t.Errorf("%s: a client without the network reached it", era)
+		}
+		if got := p.must(0, "audit", "--json", "--limit", "20"); !strings.Contains(got, "agent:mcp") || !strings.Contains(got, "agent:other") {
+			t.Errorf("%s: the audit log does not say who called:\n%s", era, got)
+		}
+		_ = one.Close()
+		stop(os.Interrupt)
+		if _, err := two.CallTool(t.Context(), &sdk.CallToolParams{Name: "web__fetch", Arguments: map[string]any{"url": url}}); err == nil { // so it was the service
+			t.Errorf("%s: a client is served after the service ended", era)
+		}
+		_ = two.Close()
+	}
+	defer p.serves()(os.Interrupt)
 	if code, _, stderr := p.run("mcp", "--as", "approver"); code != 2 || !strings.Contains(stderr, "the role of a client is agent or caller") {
 		t.Errorf("mcp --as approver: %d %s", code, stderr)
 	}

@@ -23,6 +23,7 @@ import (
 var ownFlags = map[string][]string{
 	"run":  {"allow", "run", "session", "record", "render", "config", "script"},
 	"list": {},
+	"mcp":  {},
 }
 
 // maxServed is the longest input that is passed on, in bytes.

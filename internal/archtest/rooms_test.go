@@ -85,6 +85,7 @@ var importers = map[string][]string{
 	"host/record/approval":        {"host", "host/app", "host/record", "host/install", "host/run/runner", "host/agents/orchestrator"},
 	"host/record/signer":          {"host", "host/app/govern", "host/app/admit", "host/app/author"},
 	"host/fetch/source/oci":       {"host/fetch/source"},
+	"host/fetch/source/mcpskill":  {"host/fetch/source"},
 	"host/escape":                 {"host/app/upkeep"},
 	"host/run/runner":             {"host", "host/app", "host/run/casetest", "host/run/replay"},
 	"plugins":                     {"host/app/work"},

@@ -200,6 +200,16 @@ type route struct {
 	paced bool
 	// body is how long the body of a request may be; 0 for [MaxBody].
 	body int64
+	// resource is where it is written how clients are let in; empty for nowhere.
+	resource string
+}
+
+// challenge says to who is not let in how that is done.
+func (r route) challenge() string {
+	if r.resource == "" {
+		return `Bearer realm="skillet"`
+	}
+	return `Bearer realm="skillet", resource_metadata=` + strconv.Quote(r.resource)
 }
 
 func needs(any ...govern.Right) []govern.Right { return any }
@@ -413,7 +423,7 @@ func (a *API) admitted(r route) func(huma.Context, func(huma.Context)) {
 		pr := a.problem(err)
 		if errors.Is(err, govern.ErrNotAdmitted) {
 			pr.Status, pr.Title = http.StatusUnauthorized, http.StatusText(http.StatusUnauthorized)
-			pr.headers.Set("WWW-Authenticate", `Bearer realm="skillet"`)
+			pr.headers.Set("WWW-Authenticate", r.challenge())
 		}
 		a.refused(ctx.Context(), p, routeOf(ctx), err)
 		a.log.Warn("refused", "operation", ctx.Operation().OperationID, "status", pr.Status, "who", p.Name(), "from", ctx.RemoteAddr(), "why", pr.Detail)

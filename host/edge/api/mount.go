@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -36,6 +37,34 @@ func (a *API) Mount(m Mount) {
 	for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodDelete} {
 		a.mux.HandleFunc(method+" "+m.Path, func(w http.ResponseWriter, r *http.Request) { a.mounted(m, w, r) })
 	}
+	a.mux.HandleFunc(http.MethodGet+" "+resourcePath(m.Path), func(w http.ResponseWriter, r *http.Request) { a.describe(m, w, r) })
+}
+
+// resourcePath is where a client finds out how it is let in to what is at a path (RFC 9728).
+func resourcePath(path string) string { return "/.well-known/oauth-protected-resource" + path }
+
+// A protectedResource says how a client is let in. No server gives tokens out: a person does.
+type protectedResource struct {
+	Resource string   `json:"resource"`
+	Name     string   `json:"resource_name"`
+	Methods  []string `json:"bearer_methods_supported"`
+}
+
+func (a *API) describe(m Mount, w http.ResponseWriter, r *http.Request) {
+	hc := humago.NewContext(&huma.Operation{OperationID: strings.Trim(m.Path, "/") + "-resource", Path: resourcePath(m.Path), Method: r.Method}, r, w)
+	a.paced(hc, func(huma.Context) {
+		text, _ := json.Marshal(protectedResource{origin(r) + m.Path, "Skillet", []string{"header"}}) // texts alone
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(text) // who asked may have gone
+	})
+}
+
+// origin is the service as a request names it, whose host was looked at.
+func origin(r *http.Request) string {
+	if r.TLS != nil {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
 }
 
 func (a *API) mounted(m Mount, w http.ResponseWriter, r *http.Request) {
@@ -43,7 +72,7 @@ func (a *API) mounted(m Mount, w http.ResponseWriter, r *http.Request) {
 		write(w, problemOf(fault.Errorf(fault.KindDenied, "the request comes from a page of another origin")))
 		return
 	}
-	rt := route{method: r.Method, path: m.Path, id: strings.Trim(m.Path, "/"), rights: m.Rights}
+	rt := route{method: r.Method, path: m.Path, id: strings.Trim(m.Path, "/"), rights: m.Rights, resource: origin(r) + resourcePath(m.Path)}
 	if m.Streams(r) {
 		rt.class = stream
 	}

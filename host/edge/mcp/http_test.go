@@ -223,6 +223,29 @@ func TestRefusesOverHTTP(t *testing.T) {
 	}
 }
 
+// A client without a token is told where it is written how it is let in, and by nobody but a
+// person it is.
+func TestProtectedResource(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	url := h.serve()
+	status, header, _ := h.ask(url, raw{method: "POST", body: initialize})
+	at := url + "/.well-known/oauth-protected-resource/mcp"
+	if want := `Bearer realm="skillet", resource_metadata="` + at + `"`; status != 401 || header.Get("WWW-Authenticate") != want {
+		t.Errorf("%d %s, want %s", status, header.Get("WWW-Authenticate"), want)
+	}
+	status, header, body := h.ask(url, raw{method: "GET", path: "/.well-known/oauth-protected-resource/mcp"})
+	if want := `{"resource":"` + url + `/mcp","resource_name":"Skillet","bearer_methods_supported":["header"]}`; status != 200 || body != want || header.Get("Content-Type") != "application/json" {
+		t.Errorf("%d %s %s, want %s", status, header.Get("Content-Type"), body, want)
+	}
+	if status, _, _ := h.ask(url, raw{method: "GET", path: "/.well-known/oauth-protected-resource/mcp", headers: []string{"Host", "evil.example"}}); status != 421 {
+		t.Errorf("of another host: %d", status)
+	}
+	if status, _, _ := h.ask(url, raw{method: "GET", path: "/.well-known/oauth-protected-resource/v1"}); status != 404 {
+		t.Errorf("of something else: %d", status)
+	}
+}
+
 // newList is a request of the era without sessions.
 func newList(method string) string {
 	return `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +

@@ -13,8 +13,12 @@ import (
 )
 
 // HostOf is the host that a person means by a host, the address of a registry,
-// or the name of a configured one. The error wraps [ErrRef].
+// or the name of a configured one; of an MCP server it is the whole address. The
+// error wraps [ErrRef].
 func (f *Fetcher) HostOf(text string) (string, error) {
+	if r, ok := serverOf(text); ok {
+		return "mcp+" + r.URL, nil
+	}
 	if i := slices.IndexFunc(f.settings.Registries, func(r Registry) bool { return r.Name == text }); i >= 0 {
 		host, _ := split(f.settings.Registries[i].URL)
 		return host, nil
@@ -26,12 +30,19 @@ func (f *Fetcher) HostOf(text string) (string, error) {
 	return host, nil
 }
 
-// Login asks a registry whether a name and a password are good, and stores them
-// where Docker stores them. The error wraps [transfer.ErrUnauthorized] when they
+// Login asks a registry whether a name and a password are good, or an MCP server
+// whether a token is, and stores them where Docker stores them. The error wraps [transfer.ErrUnauthorized] when they
 // are not.
 func (f *Fetcher) Login(ctx context.Context, host, user, password string, o Options) (oci.StoredCredential, error) {
 	ctx, cancel := f.bounded(ctx)
 	defer cancel()
+	if r, ok := serverOf(host); ok {
+		kept, err := f.loginMCP(ctx, r, user, password, o)
+		if err != nil {
+			err = f.explain("log in to "+host, r, err)
+		}
+		return kept, err
+	}
 	r := Ref{Kind: KindRegistry, Host: host}
 	kept, err := f.credentials.Login(ctx, f.connect(f.site(r, o), host), user, password)
 	if err != nil {

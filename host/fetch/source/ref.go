@@ -28,6 +28,7 @@ const (
 	KindRegistry  Kind = "registry"   // oci://host/skills/text:1.0.0 or @sha256:...
 	KindLayout    Kind = "oci-layout" // oci-layout:DIR:1.0.0 or @sha256:...
 	KindName      Kind = "name"       // text@^1.2
+	KindMCP       Kind = "mcp"        // mcp+https://host/mcp#forms or #skill://acme/forms/SKILL.md
 	KindEngine    Kind = "engine"     // engine:qjs@0.1.0, which is made on this machine
 )
 
@@ -41,17 +42,21 @@ type Ref struct {
 	// Path is that of a directory, a file or a layout folder, as it was
 	// written.
 	Path string
-	// URL is that of a file or a git repository, without what follows #.
+	// URL is that of a file, a git repository or an MCP server, without what follows #.
 	URL string
 	// Host and Repository are those of a registry; the host may have a port.
 	Host, Repository string
 	// Tag and Digest say which artifact of a registry or layout; both empty for
-	// the newest version. The digest of a URL is that of the file.
+	// the newest version. The digest of a URL is that of the file, and with an MCP
+	// server that of the package.
 	Tag    string
 	Digest manifests.Digest
 	// Revision and Subdir say which commit of a git repository, and which
 	// directory in it.
 	Revision, Subdir string
+	// Skill is that of an MCP server: a name, a path such as acme/forms, or the URI of a
+	// SKILL.md.
+	Skill string
 	// Name and Constraint are those of a short name; an empty constraint, and
 	// "latest", mean the newest release.
 	Name, Constraint string
@@ -65,7 +70,7 @@ const maxRef = 4096
 func ParseArgument(text string) (Ref, error) {
 	r, err := Parse(text)
 	if err != nil {
-		return r, fault.Wrap(fault.KindUsage, err).WithHint("it may be a path, NAME@VERSION, https://, git+https://, oci:// or oci-layout:; %s shows examples", fault.Read("pull"))
+		return r, fault.Wrap(fault.KindUsage, err).WithHint("it may be a path, NAME@VERSION, https://, git+https://, mcp+https://, oci:// or oci-layout:; %s shows examples", fault.Read("pull"))
 	}
 	return r, nil
 }
@@ -87,7 +92,7 @@ func Parse(text string) (Ref, error) {
 		}
 	}
 	if scheme, _, ok := strings.Cut(text, "://"); ok {
-		return Ref{}, refError(text, "addresses that begin with %s:// are not read; it may be a path, NAME@VERSION, https://, git+https:// or oci://", scheme)
+		return Ref{}, refError(text, "addresses that begin with %s:// are not read; it may be a path, NAME@VERSION, https://, git+https://, mcp+https:// or oci://", scheme)
 	}
 	if IsPath(text) {
 		return pathRef(text), nil
@@ -113,6 +118,8 @@ func schemes() []scheme {
 		{"git+https://", "https://", parseGit},
 		{"git+http://", "http://", parseGit},
 		{"git+file://", "file://", parseGit},
+		{"mcp+https://", "https://", parseMCP},
+		{"mcp+http://", "http://", parseMCP},
 		{"oci://", "", parseRegistry},
 		{"oci-layout:", "", parseLayout},
 		{"engine:", "", parseEngine},
@@ -216,6 +223,30 @@ func parseURL(text string) (Ref, error) {
 	return r, nil
 }
 
+// parseMCP reads the address of an MCP server, and which of its skills is meant.
+func parseMCP(text string) (Ref, error) {
+	base, fragment, _ := strings.Cut(text, "#")
+	u, err := parseAddress(base)
+	if err != nil {
+		return Ref{}, err
+	}
+	r := Ref{Kind: KindMCP, URL: u.String()}
+	if i := strings.LastIndex(fragment, "@sha256:"); i >= 0 {
+		if r.Digest, err = manifests.ParseDigest(fragment[i+1:]); err != nil {
+			return Ref{}, errors.New("what follows the @ must be the digest of the package: sha256: and 64 hexadecimal digits")
+		}
+		fragment = fragment[:i]
+	}
+	if !skillForm().MatchString(fragment) {
+		return Ref{}, errors.New("write mcp+https://HOST/PATH#SKILL, with the name of a skill of that server or the address of its SKILL.md")
+	}
+	r.Skill = fragment
+	return r, nil
+}
+
+// skillForm is the name or path of a skill, or the URI of its SKILL.md.
+var skillForm = lazyregexp.New(`^([a-z][a-z0-9+.-]*://)?[A-Za-z0-9._~%-]+(/[A-Za-z0-9._~%-]+)*$`)
+
 var revision = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._/+@-]{0,254}$`)
 
 func parseGit(text string) (Ref, error) {
@@ -315,6 +346,8 @@ func (r Ref) String() string {
 	case KindGit:
 		rest := r.Revision + after(":", r.Subdir)
 		return "git+" + r.URL + after("#", rest)
+	case KindMCP:
+		return "mcp+" + r.URL + "#" + r.Skill + after("@", string(r.Digest))
 	case KindRegistry:
 		return "oci://" + r.Host + "/" + r.Repository + after(":", r.Tag) + after("@", string(r.Digest))
 	case KindLayout:

@@ -39,7 +39,11 @@ func TestRefs(t *testing.T) {
 		"git+https://h.example/r#v1.0.0:skills/text": {
 			source.Ref{Kind: source.KindGit, URL: "https://h.example/r", Revision: "v1.0.0", Subdir: "skills/text"}, "git+https://h.example/r#:skills/text",
 		},
-		"git+file:///srv/r#:x": {source.Ref{Kind: source.KindGit, URL: "file:///srv/r", Subdir: "x"}, "git+file:///srv/r#:x"},
+		"git+file:///srv/r#:x":            {source.Ref{Kind: source.KindGit, URL: "file:///srv/r", Subdir: "x"}, "git+file:///srv/r#:x"},
+		"mcp+https://h.example/mcp#forms": {source.Ref{Kind: source.KindMCP, URL: "https://h.example/mcp", Skill: "forms"}, "mcp+https://h.example/mcp#forms"},
+		"mcp+http://localhost:7777/mcp#skill://acme/forms/SKILL.md@" + someDigest: {
+			source.Ref{Kind: source.KindMCP, URL: "http://localhost:7777/mcp", Skill: "skill://acme/forms/SKILL.md", Digest: d}, "mcp+http://localhost:7777/mcp#skill://acme/forms/SKILL.md",
+		},
 		"oci://h.example/a/b:1.0.0": {
 			source.Ref{Kind: source.KindRegistry, Host: "h.example", Repository: "a/b", Tag: "1.0.0"}, "oci://h.example/a/b",
 		},
@@ -84,6 +88,11 @@ func TestTextsThatAreNoRefs(t *testing.T) {
 		"git+https://h/r#v1:../../etc":       "not a directory",
 		"git+https://h/r#v1:/etc":            "not a directory",
 		"git+file://host/x":                  "absolute path",
+		"mcp+https://h/mcp":                  "mcp+https://HOST/PATH#SKILL",
+		"mcp+https://h/mcp#":                 "mcp+https://HOST/PATH#SKILL",
+		"mcp+https://h/mcp#a b":              "mcp+https://HOST/PATH#SKILL",
+		"mcp+https://h/mcp#a@sha256:12":      "digest of the package",
+		"mcp+https://u:p@h/mcp#a":            "password",
 		"oci://h":                            "oci://HOST/REPOSITORY",
 		"oci://h/UPPER":                      "not the name of a repository",
 		"oci://h/a:":                         "not a tag",
@@ -108,7 +117,7 @@ func TestTextsThatAreNoRefs(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"./x", "x@^1", "https://h/x.skill#" + someDigest, "git+https://h/r#v1:a/b", "oci://h:1/a/b:c", "oci://[::1]/a@" + someDigest,
-		"oci-layout:a:b", "git+file:///r", "x.skill", "oci-layout:/a@" + someDigest + ":b", "http://h%20/x", "https://h/%zz",
+		"oci-layout:a:b", "mcp+https://h/mcp#a/b@" + someDigest, "git+file:///r", "x.skill", "oci-layout:/a@" + someDigest + ":b", "http://h%20/x", "https://h/%zz",
 	} {
 		f.Add(s)
 	}

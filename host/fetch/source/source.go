@@ -25,6 +25,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/base/store"
+	"github.com/skillet-run/skillet/host/fetch/source/mcpskill"
 	"github.com/skillet-run/skillet/host/fetch/source/oci"
 	"github.com/skillet-run/skillet/host/fetch/source/transfer"
 	"github.com/skillet-run/skillet/manifests"
@@ -155,6 +156,8 @@ func (f *Fetcher) fetch(ctx context.Context, r Ref, o Options) (*Fetched, error)
 		return f.fetchURL(ctx, r, o)
 	case KindGit:
 		return f.fetchGit(ctx, r, o)
+	case KindMCP:
+		return f.fetchMCP(ctx, r, o)
 	case KindLayout:
 		return f.fetchLayout(ctx, r, o)
 	case KindRegistry:
@@ -193,10 +196,12 @@ func (f *Fetcher) explain(what string, r Ref, err error) error {
 		kind fault.Kind
 		hint fault.Hint
 	}{
-		{ErrRef, fault.KindUsage, fault.Hintf("it may be a directory, a .skill file, NAME@VERSION, https://, git+https://, oci:// or oci-layout:")},
+		{ErrRef, fault.KindUsage, fault.Hintf("it may be a directory, a .skill file, NAME@VERSION, https://, git+https://, mcp+https://, oci:// or oci-layout:")},
 		{ErrNoRegistry, fault.KindUsage, fault.Hintf("list one under registries in config.yaml in the home, or write the address: oci://HOST/%s; a path begins with ./", r.Name)},
 		{ErrNoVersion, fault.KindNotFound, fault.Hintf("%s shows the versions that are published", fault.Search("NAME"))},
 		{ErrMismatch, fault.KindVerification, fault.Hintf("the server sends something other than it announces: tell whoever runs it, or use another source")},
+		{mcpskill.ErrNoSkills, fault.KindUsage, fault.Hintf("it may have tools, which are something else; ask whoever runs it for another address")},
+		{mcpskill.ErrAmbiguous, fault.KindUsage, fault.Hintf("name the one you mean by its address: mcp+%s#skill://...", r.URL)},
 		{oci.ErrNotSkill, fault.KindUsage, fault.Hintf("it is not a skill; %s publishes skills", fault.Publish())},
 		{oci.ErrMalformed, fault.KindVerification, fault.Hintf("tell whoever published it: %s makes artifacts that are accepted", fault.Publish())},
 		{oci.ErrExists, fault.KindConflict, fault.Hintf("give the package another version, or say %s to have these bytes instead", fault.Set(fault.FieldReplace))},
@@ -210,9 +215,16 @@ func (f *Fetcher) explain(what string, r Ref, err error) error {
 			return fault.Wrap(m.kind, fmt.Errorf("%s: %w", what, err)).Hinted(m.hint)
 		}
 	}
+	if r.Kind == KindMCP && errors.Is(err, transfer.ErrProtocol) {
+		return fault.Wrap(fault.KindVerification, fmt.Errorf("%s: %w", what, err)).WithHint("it may be no server of skills, or one that does not keep to the protocol: tell whoever runs it")
+	}
 	explained := transfer.Explain(what, err)
-	if e := (*fault.Error)(nil); errors.Is(err, transfer.ErrUnauthorized) && r.Host != "" && errors.As(explained, &e) {
-		return e.WithHint("%s stores credentials for it; what others may not see is often answered like that, too", fault.LogIn(r.Host))
+	host := r.Host
+	if r.Kind == KindMCP {
+		host = "mcp+" + r.URL
+	}
+	if e := (*fault.Error)(nil); errors.Is(err, transfer.ErrUnauthorized) && host != "" && errors.As(explained, &e) {
+		return e.WithHint("%s stores credentials for it; what others may not see is often answered like that, too", fault.LogIn(host))
 	}
 	return explained
 }

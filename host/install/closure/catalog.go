@@ -290,11 +290,14 @@ func (c *Catalog) at(ctx context.Context, ref source.Ref, name string) ([]*item,
 	switch ref.Kind {
 	case source.KindFile:
 		return filesBeside(ref, name)
-	case source.KindDirectory, source.KindEngine:
-		ref.Constraint = ""
+	case source.KindDirectory, source.KindEngine, source.KindMCP:
+		ref.Constraint, ref.Digest = "", ""
 		got, err := c.fetcher.Fetch(ctx, ref, c.settings.Options)
+		if err != nil && ref.Kind == source.KindMCP && fault.AsError(err).Kind != fault.KindNotFound {
+			return nil, err
+		}
 		if err != nil || got.Package.Manifest().Name != name {
-			return nil, nil // it is being worked on
+			return nil, nil // it is being worked on, or is gone
 		}
 		v, err := semver.ParseVersion(got.Version)
 		return []*item{{name: name, version: v, got: got}}, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"oras.land/oras-go/v2/registry"
 	"oras.land/oras-go/v2/registry/remote"
@@ -33,6 +34,33 @@ func (c *Credentials) find(ctx context.Context, host string) (auth.Credential, e
 		return auth.EmptyCredential, err
 	}
 	return credentials.Credential(s)(ctx, host)
+}
+
+// Token is the token that is stored under an address; empty for none.
+func (c *Credentials) Token(ctx context.Context, address string) (string, error) {
+	s, err := c.open(false)
+	if err != nil {
+		return "", err
+	}
+	cred, err := s.Get(ctx, address)
+	return cred.Password, err
+}
+
+// Keep stores a token under an address.
+func (c *Credentials) Keep(ctx context.Context, address, user, token string) (StoredCredential, error) {
+	kept := StoredCredential{}
+	for _, kept.Plaintext = range []bool{false, true} {
+		s, err := c.open(kept.Plaintext)
+		if err != nil {
+			return kept, err
+		}
+		kept.Path = s.ConfigPath()
+		err = s.Put(ctx, address, auth.Credential{Username: user, Password: token})
+		if !errors.Is(err, credentials.ErrPlaintextPutDisabled) {
+			return kept, err
+		}
+	}
+	return kept, credentials.ErrPlaintextPutDisabled
 }
 
 // StoredCredential says where a credential was stored.
@@ -69,14 +97,17 @@ func (c *Credentials) Login(ctx context.Context, to Connection, user, password s
 	return kept, nil
 }
 
-// Logout deletes the credential for a registry. The error wraps
+// Logout deletes the credential for a registry, or the token under an address. The error wraps
 // [transfer.ErrNotFound] when there is none.
 func (c *Credentials) Logout(ctx context.Context, host string) error {
 	s, err := c.open(true)
 	if err != nil {
 		return err
 	}
-	name := credentials.ServerAddressFromRegistry(registryOf(host))
+	name := host
+	if !strings.Contains(host, "://") {
+		name = credentials.ServerAddressFromRegistry(registryOf(host))
+	}
 	if cred, err := s.Get(ctx, name); err != nil || cred == auth.EmptyCredential {
 		return errors.Join(fmt.Errorf("%w: no credentials for %s are stored", transfer.ErrNotFound, host), err)
 	}
