@@ -471,8 +471,10 @@ def _in_memory(path):
 def _hand_in(f):
     path = _in_memory(f["path"])
     data = base64.b64decode(f["base64"], validate=True) if "base64" in f else f.get("text", "").encode("utf-8", "surrogatepass")
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    folder = os.path.dirname(path)
     try:
+        if not os.path.isdir(folder):
+            os.makedirs(folder)
         with open(path, "wb") as to:
             to.write(data)
     except OSError as e:
