@@ -92,7 +92,7 @@ func agentSkills(ctx context.Context, s *stage) error {
 		for _, script := range pythonFiles(filepath.Dir(f)) {
 			c := skillCases()[path.Join(name, script)]
 			in := map[string]any{"args": append([]string{script}, strings.Fields(c.args)...), "outputs": append([]string{}, c.outputs...)}
-			var files []map[string]any
+			files := []map[string]any{}
 			native, err := os.MkdirTemp(s.dir, "native")
 			if err == nil {
 				err = os.CopyFS(native, os.DirFS(work))

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/skillet-run/skillet/host/author/toolchain"
+	"github.com/skillet-run/skillet/host/author/wheels"
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/host/record/approval"
+	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
@@ -32,6 +35,8 @@ type Built struct {
 	// OK is true when nothing failed.
 	OK bool `json:"ok"`
 	toolchain.Built
+	// Packages are those of Python that were brought into the folder of an Agent Skill.
+	Packages []string `json:"packages,omitempty"`
 	// Problems are what is wrong with the package, and what is worth knowing.
 	Problems []Problem `json:"problems"`
 	// Output is what was written beside the module; empty for nothing.
@@ -82,7 +87,13 @@ func (s *Service) build(ctx context.Context, r BuildRequest) (out Built, err err
 func (s *Service) buildPackage(ctx context.Context, r BuildRequest) (Built, *bundle.Package, error) {
 	out := Built{Problems: []Problem{}}
 	var err error
-	if out.Built, err = s.buildModule(ctx, r); err != nil {
+	if isAgentSkill(r.Path) {
+		out.Dir = r.Path
+		out.Packages, err = vendor(ctx, r)
+	} else {
+		out.Built, err = s.buildModule(ctx, r)
+	}
+	if err != nil {
 		return out, nil, err
 	}
 	p, err := bundle.ReadDir(out.Dir)
@@ -96,6 +107,21 @@ func (s *Service) buildPackage(ctx context.Context, r BuildRequest) (Built, *bun
 func (s *Service) buildModule(ctx context.Context, r BuildRequest) (toolchain.Built, error) {
 	defer r.Progress.step("building " + filepath.Base(r.Path))()
 	return toolchain.Build(ctx, r.Path, s.compilers(r.Timeout))
+}
+
+// isAgentSkill reports whether the manifest of a directory is a SKILL.md: it has no module.
+func isAgentSkill(dir string) bool {
+	is := func(name string) bool {
+		_, err := os.Stat(filepath.Join(dir, name))
+		return err == nil
+	}
+	return is(manifests.FileSkillMD) && !slices.ContainsFunc(manifests.FileNames(), is)
+}
+
+// vendor brings the Python packages that the folder of an Agent Skill names into it.
+func vendor(ctx context.Context, r BuildRequest) ([]string, error) {
+	defer r.Progress.step("looking for the packages of " + filepath.Base(r.Path))()
+	return wheels.Vendor(ctx, r.Path)
 }
 
 // CompilerOutput is what the compiler said, when that is why an error of the service is;

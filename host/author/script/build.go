@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"time"
 
@@ -34,7 +35,11 @@ func Build(ctx context.Context, run Runner, in Interpreter, interpreter []byte, 
 	if len(program) > MaxProgram {
 		return nil, fault.Errorf(fault.KindLimit, "%s: the program has %d bytes with all it imports, at most %d", s.Main, len(program), MaxProgram)
 	}
-	state, err := initialise(ctx, run, interpreter, program, buildTime)
+	wall := buildTime
+	if path.Ext(s.Main) == ".json" {
+		wall = folderTime
+	}
+	state, err := initialise(ctx, run, interpreter, program, wall)
 	if err != nil {
 		return nil, explain(s.Main, err)
 	}

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -122,6 +124,9 @@ func collectFolder(files, library fs.FS, main string) ([]byte, error) {
 	}
 	p := folderProgram{At: index.At, Library: index.Library, Scripts: map[string]string{}, Files: c.program.Files}
 	for _, name := range index.Files {
+		if slices.ContainsFunc(index.Library, func(dir string) bool { return strings.HasPrefix(name, dir+"/") }) {
+			continue
+		}
 		b, err := fs.ReadFile(files, path.Join("assets", name))
 		if err != nil {
 			return nil, noFile(name, err)
@@ -133,11 +138,42 @@ func collectFolder(files, library fs.FS, main string) ([]byte, error) {
 			p.Scripts[name] = strings.TrimPrefix(string(b), "\ufeff")
 		}
 	}
+	for _, dir := range index.Library {
+		if err := p.imported(files, dir); err != nil {
+			return nil, err
+		}
+	}
 	text, err := json.Marshal(p)
 	if err != nil {
 		return nil, fault.Wrap(fault.KindInternal, err)
 	}
 	return text, nil
+}
+
+// imported adds the modules of a directory of packages that the scripts import. What they
+// import in another way is compiled when it is asked for.
+func (p *folderProgram) imported(files fs.FS, dir string) error {
+	c := &collector{files: files, base: path.Join("assets", dir)}
+	c.program.Files = map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(p.Scripts)) {
+		c.program.Files[name] = p.Scripts[name]
+		err := c.follow(name)
+		delete(c.program.Files, name)
+		if err != nil {
+			return err
+		}
+	}
+	for len(c.todo) > 0 {
+		name := c.todo[0]
+		c.todo = c.todo[1:]
+		if err := c.follow(name); err != nil {
+			return err
+		}
+	}
+	for name, text := range c.program.Files {
+		p.Scripts[path.Join(dir, name)] = text
+	}
+	return nil
 }
 
 func noFile(main string, err error) error {

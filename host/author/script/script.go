@@ -28,7 +28,7 @@ import (
 
 // Revision changes whenever the same interpreter and files give another module
 // than before. It is part of the key of what is kept of a build.
-const Revision = "2"
+const Revision = "3"
 
 // Interpreter is how scripts of a kind of language become modules, and how the
 // interpreter's own package is made.
@@ -124,7 +124,7 @@ type Runner interface {
 // limits bounds what runs while something is built.
 func limits(wall time.Duration) sandbox.Limits {
 	l := sandbox.PreinitLimits(buildMemory)
-	l.Fuel = buildFuel
+	l.Fuel = buildFuel * uint64(max(1, wall/buildTime))
 	l.Wall = wall
 	l.InputBytes = MaxProgram
 	return l
@@ -134,6 +134,9 @@ const (
 	buildMemory = 64 << 20
 	buildFuel   = 20_000_000_000
 	buildTime   = 10 * time.Second
+	// folderTime is how long the files of a folder may take, of which only their compiling
+	// runs.
+	folderTime = time.Minute
 	// engineTime is how long a prelude may take: it is that of this program.
 	engineTime = 2 * time.Minute
 	// MaxProgram is the largest program, in bytes: all of its files together.

@@ -93,6 +93,8 @@ func Built(made author.Built) []string { return written(Style{}, func(b *block) 
 
 func (b *block) built(made author.Built) {
 	switch {
+	case len(made.Packages) > 0:
+		b.say("%s: brought these packages of Python into the directory vendor, and locked them: %s", filepath.Base(made.Dir), strings.Join(made.Packages, ", "))
 	case made.Language == "" && made.Module == "":
 		b.say("%s: it has no code, and there is nothing to build", filepath.Base(made.Dir))
 	case made.Language == "":
