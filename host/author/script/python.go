@@ -150,6 +150,10 @@ func collectFolder(files, library fs.FS, main string) ([]byte, error) {
 	return text, nil
 }
 
+// maxImported is how many bytes of packages are compiled with a folder. What compiling leaves
+// in memory is in the module, whose size is bounded; larger ones are compiled by the calls.
+const maxImported = 512 << 10
+
 // imported adds the modules of a directory of packages that the scripts import. What they
 // import in another way is compiled when it is asked for.
 func (p *folderProgram) imported(files fs.FS, dir string) error {
@@ -169,6 +173,9 @@ func (p *folderProgram) imported(files fs.FS, dir string) error {
 		if err := c.follow(name); err != nil {
 			return err
 		}
+	}
+	if c.size > maxImported {
+		return nil
 	}
 	for name, text := range c.program.Files {
 		p.Scripts[path.Join(dir, name)] = text
