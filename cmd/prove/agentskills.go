@@ -156,7 +156,7 @@ func agentSkills(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// lastLine is why a script failed: the last line that is no note, of the sandbox or of this
+// lastLine is why a script failed: the last line that is not a note, of the sandbox or of this
 // machine.
 func lastLine(here string, there []byte, code int) string {
 	lines := strings.Split(strings.TrimSpace(here), "\n")

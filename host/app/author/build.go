@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/author/toolchain"
-	"github.com/skillet-run/skillet/host/author/wheels"
+	"github.com/skillet-run/skillet/host/author/toolchain/wheels"
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/manifests"

@@ -130,7 +130,7 @@ func download(ctx context.Context, pip []string, to string, args []string) error
 		return fault.Errorf(fault.KindNotFound, "%s names packages, and pip is not on this machine", Requirements).
 			WithHint("install Python with pip, or remove %s", Requirements)
 	case found != nil:
-		return fault.Errorf(fault.KindVerification, "%s: there is no wheel of %s in pure Python", Requirements, found[1]).
+		return fault.Errorf(fault.KindVerification, "%s: wheel of %s in pure Python not found", Requirements, found[1]).
 			WithHint("a package with native code cannot be loaded in the sandbox: leave it out, or take one in pure Python (py3-none-any)")
 	case strings.Contains(text, "DO NOT MATCH THE HASHES"):
 		return fault.Errorf(fault.KindVerification, "%s: a package is not the one that was locked", Lock).

@@ -112,7 +112,7 @@ func TestRefused(t *testing.T) {
 	_, pip := shelf(t)
 	for wants, part := range map[string]string{
 		"--index-url x\n": "is not the name of a package", "a @ https://x/y\n": "is not the name of a package", "../a\n": "is not the name of a package",
-		"lost==1\n": "there is no wheel of lost==1 in pure Python",
+		"lost==1\n": "wheel of lost==1 in pure Python not found",
 	} {
 		if _, err := Vendor(t.Context(), folder(t, wants), pip...); err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%q: %v", wants, err)
