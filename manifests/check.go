@@ -31,6 +31,7 @@ func (c *checker) report(at, suggestion, format string, args ...any) {
 func (c *checker) check() {
 	c.identity()
 	c.kind()
+	c.notMCP()
 	c.command()
 	c.args()
 	c.tools()
@@ -64,6 +65,8 @@ func (c *checker) kind() {
 	switch {
 	case m.Type.IsPlugin():
 		c.plugin()
+	case m.Type.IsMCP():
+		c.mcp()
 	case m.Type.IsCode() && m.Command == "":
 		c.report("command", "name the module in the package, such as main.wasm", "is missing; a %s skill runs it", m.Type)
 	case m.Type.IsCode() && len(m.Tools) == 0:
@@ -84,7 +87,7 @@ func isModule(command string) bool { return path.Ext(command) == ".wasm" }
 func (c *checker) command() {
 	command := c.m.Command
 	switch {
-	case command == "" || c.m.Type.IsPlugin():
+	case command == "" || c.m.Type.IsPlugin() || c.m.Type.IsMCP():
 	case isModule(command):
 		if !isPackagePath(command) {
 			c.report("command", "write the path of a file in the package, such as bin/main.wasm", "%q is not a path in the package", command)
@@ -124,7 +127,7 @@ func isPackagePath(p string) bool {
 }
 
 func (c *checker) args() {
-	if len(c.m.Args) == 0 || !isModule(c.m.Command) || c.m.Type.IsPlugin() {
+	if len(c.m.Args) == 0 || !isModule(c.m.Command) || c.m.Type.IsPlugin() || c.m.Type.IsMCP() {
 		return
 	}
 	wasi := slices.ContainsFunc(c.m.Tools, func(t Tool) bool { return t.Export == ExportWASI })
@@ -242,6 +245,9 @@ func (c *checker) injectionURL(at, address string) {
 	if _, err := capability.Parse("http:" + httpText(nil, address)); err != nil {
 		p := capabilityProblem(err)
 		c.report(at, p.Suggestion, "%s", p.Message)
+		return
+	}
+	if into, err := capability.Parse("http:" + httpText(MethodsMCP(), address)); err == nil && c.m.canInject(into) {
 		return
 	}
 	for _, n := range c.m.Security.Permissions.Network {

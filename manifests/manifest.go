@@ -53,6 +53,9 @@ const (
 	// KindAgent one that plans and acts. Both are plugins: native processes.
 	KindProvider Kind = "provider"
 	KindAgent    Kind = "agent"
+	// KindMCP is a server of the Model Context Protocol, whose tools are those of
+	// the package: a program that runs as a process of its own, or one at a URL.
+	KindMCP Kind = "mcp"
 )
 
 // IsCode reports whether a skill of kind k runs a WebAssembly module.
@@ -113,6 +116,8 @@ type Manifest struct {
 	Resilience    Resilience     `json:"resilience,omitzero"`
 	Performance   Performance    `json:"performance,omitzero"`
 	SessionConfig *SessionConfig `json:"session_config,omitempty"`
+	// MCP is the server of a package of [KindMCP]; nil for every other.
+	MCP *MCP `json:"mcp,omitempty"`
 
 	Prompt         string        `json:"prompt,omitempty"`
 	PromptTemplate string        `json:"prompt_template,omitempty"`
@@ -155,6 +160,17 @@ type Tool struct {
 	// both may be kept. The zero value promises nothing.
 	Idempotent bool `json:"idempotent,omitempty"`
 	ReadOnly   bool `json:"read_only,omitempty"`
+	// Annotations are what an MCP server says of the tool beside that; nil for every
+	// other package.
+	Annotations *Annotations `json:"annotations,omitempty"`
+}
+
+// Annotations are hints of an MCP server about a tool. Nobody relies on them: they are
+// shown, and are part of what was approved. Nil is a hint that was not given.
+type Annotations struct {
+	Title       string `json:"title,omitempty"`
+	Destructive *bool  `json:"destructive,omitempty"`
+	OpenWorld   *bool  `json:"open_world,omitempty"`
 }
 
 // A Dependency is what a skill needs of another. In a document it is an object,

@@ -116,7 +116,7 @@ func (c *checker) pluginEnvironment() {
 // secretsOfSkills refuses secrets that a skill would see.
 func (c *checker) secretsOfSkills() {
 	for i, s := range c.m.Security.Permissions.Secrets {
-		if s.Env != "" && !c.m.Type.IsPlugin() {
+		if s.Env != "" && !c.m.Type.IsPlugin() && !c.m.Type.IsMCP() {
 			c.report("security.permissions.secrets"+indexStep(i)+".env", "write inject, which has the host add it to requests", "would be ignored: a skill never sees a secret")
 		}
 	}

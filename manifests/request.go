@@ -57,7 +57,12 @@ func (m *Manifest) requests(workspace string) ([]RequestedCapability, Errors) {
 // AsksFor reports whether m speaks of an action in its permissions. An empty list
 // does: it says that the skill works on whatever a person grants it.
 func (m *Manifest) AsksFor(a capability.Action) bool {
-	return a == capability.FSRead && m.ContextFiles != nil || a == capability.Native && m.Type.IsPlugin() || m.Security.Permissions.AsksFor(a)
+	return a == capability.FSRead && m.ContextFiles != nil || m.asksByItself(a) || m.Security.Permissions.AsksFor(a)
+}
+
+// asksByItself reports whether m asks for an action by what it is.
+func (m *Manifest) asksByItself(a capability.Action) bool {
+	return a == capability.Native && m.Type.IsPlugin() || slices.ContainsFunc(m.mcpPermissions(), func(w requestedPermission) bool { return w.action == a })
 }
 
 // AsksFor reports whether p speaks of an action, by its own field or by another one
@@ -92,7 +97,7 @@ func (m *Manifest) requestedPermissions() []requestedPermission {
 	if m.Type.IsPlugin() {
 		all = append(all, requestedPermission{action: capability.Native, reason: "a plugin is a program", field: "type"})
 	}
-	return append(all, m.contextPermissions()...)
+	return slices.Concat(all, m.mcpPermissions(), m.contextPermissions())
 }
 
 // capability reads w as a capability.

@@ -75,7 +75,7 @@ func TestEveryFieldIsClassified(t *testing.T) {
 func TestUnsupportedFieldsAreRefused(t *testing.T) {
 	t.Parallel()
 	used, refused := map[string]bool{}, map[string]bool{}
-	for _, example := range []string{"complete", "complete-prompt", "complete-session", "complete-plugin"} {
+	for _, example := range []string{"complete", "complete-prompt", "complete-session", "complete-plugin", "complete-mcp", "complete-mcp-url"} {
 		maps.Copy(used, documentFields(t, readFile(t, "testdata", example+".json")))
 		for _, p := range complete(t, example+".json").Unsupported() {
 			refused[p.Path] = false

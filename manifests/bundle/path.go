@@ -149,7 +149,7 @@ func namedFiles(m *manifests.Manifest) []string {
 		named = append(named, module)
 	} else if m.Type.IsPlugin() {
 		named = append(named, programFiles(m)...)
-	} else {
+	} else if !m.Type.IsMCP() {
 		named = append(named, m.Args...)
 	}
 	named = append(named, m.License)

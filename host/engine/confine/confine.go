@@ -29,6 +29,16 @@ type Limits struct {
 	CPUSeconds uint64
 }
 
+// ErrNoWall means that the system cannot hold a process to what it was to be held to.
+var ErrNoWall = errors.New("this system cannot hold a process to that")
+
+// A Place is a file, or a directory with all that is below, that a process may read.
+type Place struct {
+	Path string
+	// Write lets it change, make and remove files, and Execute start them.
+	Write, Execute bool
+}
+
 // Scratch makes a directory that only this user can enter, for a process that
 // ends before this one does. prefix begins its name.
 //

@@ -37,3 +37,12 @@ func KillMarked(string) int { return 0 }
 
 // KillOrphans is described where it is for Linux.
 func KillOrphans(string) int { return 0 }
+
+// OnlyFiles is described where it is for Linux.
+func OnlyFiles([]Place) error { return ErrNoWall }
+
+// NoSockets is described where it is for Linux.
+func NoSockets() error { return ErrNoWall }
+
+// Libraries is described where it is for Linux.
+func Libraries(string) []string { return nil }

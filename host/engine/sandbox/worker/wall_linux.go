@@ -21,7 +21,11 @@ func startWithin(cmd *exec.Cmd, dir string) error {
 	if err := confine.LockThread(); err != nil {
 		return err
 	}
-	if err := landlock(cmd.Path, dir); err != nil && !errors.Is(err, errNoLandlock) {
+	places := []confine.Place{{Path: cmd.Path, Execute: true}, {Path: dir, Write: true}}
+	for _, library := range confine.Libraries(cmd.Path) {
+		places = append(places, confine.Place{Path: library, Execute: true})
+	}
+	if err := confine.OnlyFiles(places); err != nil && !errors.Is(err, confine.ErrNoWall) {
 		return fmt.Errorf("landlock: %w", err)
 	}
 	return cmd.Start()

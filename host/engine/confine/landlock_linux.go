@@ -1,4 +1,4 @@
-package worker
+package confine
 
 import (
 	"debug/elf"
@@ -10,23 +10,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errNoLandlock means that the kernel does not have it, or not switched on.
-var errNoLandlock = errors.New("not available")
-
 const (
-	fileRights = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE
-	dirRights  = fileRights | unix.LANDLOCK_ACCESS_FS_READ_DIR
-	ownRights  = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
-		unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_DIR |
+	readFile  = unix.LANDLOCK_ACCESS_FS_READ_FILE
+	readDir   = readFile | unix.LANDLOCK_ACCESS_FS_READ_DIR
+	writeFile = unix.LANDLOCK_ACCESS_FS_WRITE_FILE
+	writeDir  = writeFile | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_DIR |
 		unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR
 )
 
-// landlock leaves the calling thread, and what it starts, one directory for
-// its files, and the program with what that needs to start.
-func landlock(program, dir string) error {
+// OnlyFiles leaves the calling thread, and what it starts, the files and directories that
+// are named, for good: call [LockThread] before. What is not there is left out. It fails
+// with [ErrNoWall] where the kernel has no Landlock, and on other systems than Linux.
+func OnlyFiles(places []Place) error {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
-		return errNoLandlock
+		return fmt.Errorf("%w: the kernel has no Landlock", ErrNoWall)
 	}
 	attr := handled(int(version))
 	set, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
@@ -34,15 +32,8 @@ func landlock(program, dir string) error {
 		return errno
 	}
 	defer unix.Close(int(set))
-	own := uint64(ownRights)
-	if version >= 3 {
-		own |= unix.LANDLOCK_ACCESS_FS_TRUNCATE
-	}
-	if err := errors.Join(allow(int(set), program, fileRights), allow(int(set), dir, own)); err != nil {
-		return err
-	}
-	for _, library := range libraries(program) {
-		if err := allow(int(set), library, dirRights); err != nil && !errors.Is(err, unix.ENOENT) {
+	for _, p := range places {
+		if err := allow(int(set), p.Path, p.rights()&attr.Handled_access_fs); err != nil && !errors.Is(err, unix.ENOENT) {
 			return err
 		}
 	}
@@ -50,6 +41,18 @@ func landlock(program, dir string) error {
 		return errno
 	}
 	return nil
+}
+
+// rights are those of a directory.
+func (p Place) rights() uint64 {
+	rights := uint64(readDir)
+	if p.Write {
+		rights |= writeDir | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_REFER
+	}
+	if p.Execute {
+		rights |= unix.LANDLOCK_ACCESS_FS_EXECUTE
+	}
+	return rights
 }
 
 // handled is everything the kernel's version of Landlock can refuse.
@@ -86,7 +89,7 @@ func allow(set int, path string, rights uint64) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
-		rights &= fileRights
+		rights &= readFile | writeFile | unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
 	}
 	attr := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(set), unix.LANDLOCK_RULE_PATH_BENEATH,
@@ -97,9 +100,9 @@ func allow(set int, path string, rights uint64) error {
 	return nil
 }
 
-// libraries are the directories a program needs that is linked to libraries of
+// Libraries are the directories a program needs that is linked to libraries of
 // the system; a static one needs none.
-func libraries(program string) []string {
+func Libraries(program string) []string {
 	f, err := os.Open(program)
 	if err != nil {
 		return nil
