@@ -64,7 +64,7 @@ func (h *Host) wire() {
 		Home: h.home, Own: upkeep.OwnFiles(s),
 		Ceilings:    h.ceilings(),
 		HTTPTimeout: duration.OfSeconds(s.HTTPTimeoutSeconds), HTTPBytes: int64(s.HTTPMaxMB) << 20,
-		Workers: h.apart, Isolated: upkeep.Isolated(s), Sessions: h.sessions, Skills: h.skills, Unrevoked: h.skills.Unrevoked, Scripts: h.scripts, Trials: trials{h}, Rights: rights{h.watch, h.skills}, Rates: upkeep.Rates(s),
+		Workers: h.apart, Isolated: upkeep.Isolated(s), Sessions: h.sessions, Skills: h.skills, Unrevoked: h.skills.Unrevoked, Scripts: h.scripts, Servers: h.plugins.Servers, Trials: trials{h}, Rights: rights{h.watch, h.skills}, Rates: upkeep.Rates(s),
 		Ready:  h.ready,
 		Models: skillmodel.New(h.models), Asks: h.models.Ready,
 	})
@@ -172,7 +172,7 @@ func (h *Host) wireAdmit() {
 	h.admit = admit.New(h.log.Named("admit"), admit.Parts{
 		Registry: h.registry, Approvals: h.approvals, Trust: h.trust, Installer: h.installer, Runner: h.runner, Sources: h.sources, Invoke: h.invoke,
 		Recordings: h.recordings, Shadow: h.tries.Shadow,
-		Sign: h.govern.Keys.Sign, CatchUp: h.CatchUp, Now: h.watch.Now, Ceilings: h.ceilings(), Engines: script.Names(),
+		Sign: h.govern.Keys.Sign, CatchUp: h.CatchUp, Now: h.watch.Now, Ceilings: h.ceilings(), Engines: script.Names(), Home: h.home,
 	})
 }
 

@@ -27,12 +27,28 @@ import (
 
 	"github.com/skillet-run/skillet/host/base/secret"
 	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin/wasmtest"
+	"github.com/skillet-run/skillet/host/run/mcpserver/mcptest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden parts of the scripts")
 
 func TestMain(m *testing.M) {
+	mcptest.Main()
 	testscript.Main(runs{m}, map[string]func(){"skillet": main, "skillet-bounded": bounded, "skillet-keyring": withKeyring, "ten": tenProvider, "paid": paidProvider})
+}
+
+// mcpServer is the address of an MCP server that asks for a token.
+func mcpServer(t *testing.T) string {
+	h := mcptest.Handler("", true)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer token-of-the-server" {
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+			return
+		}
+		h.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
 }
 
 // bounded is the program on a machine whose administrator's directory is $SYSTEM.
@@ -193,6 +209,7 @@ func scripts(t *testing.T) testscript.Params {
 			e.Setenv("SKILLET_SECRET_KEY", "file")
 			e.Setenv("SERVER", server.URL)
 			e.Setenv("REGISTRY", open)
+			e.Setenv("MCP_SERVER", mcpServer(t))
 			e.Setenv("GUARDED", guarded)
 			e.Setenv("DOCKER_CONFIG", filepath.Join(e.WorkDir, "docker"))
 			e.Setenv("GUEST", filepath.Join(guests, "guest.wasm"))

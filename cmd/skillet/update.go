@@ -26,6 +26,7 @@ func (t *terminal) updateCommand() *cli.Command {
 		&cli.StringFlag{Name: "from", Usage: "take the new version from this `PLACE` instead"},
 		&cli.StringFlag{Name: "to", Usage: "go to this later `VERSION`, also to one that you went back from"},
 		&cli.StringSliceFlag{Name: "again", Usage: "let this `SKILL`, which is needed, go to a version that it went back from; may be repeated"},
+		&cli.StringSliceFlag{Name: "shadow", Usage: "of an MCP server, take the `TOOL` although another skill has one of its name; may be repeated"},
 		yesFlag("grant what the new version asks for"),
 	), t.withState(t.update))
 }
@@ -41,6 +42,9 @@ func (t *terminal) update(ctx context.Context, c *cli.Context, h *host.Host) err
 	}
 	updates, err := h.Admit().Updates(ctx, t.person(), c.Args().Slice()...)
 	if err != nil {
+		return err
+	}
+	if err := t.refreshServers(ctx, c, h, updates.Skills); err != nil {
 		return err
 	}
 	all := []admit.Updated{}

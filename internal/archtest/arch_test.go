@@ -44,7 +44,7 @@ var foreign = map[string][]string{
 	"github.com/in-toto/attestation":        {"manifests/signature"},
 	"github.com/itchyny/gojq":               {"skills/json"},
 	"github.com/knadh/koanf":                {"host/base/config"},
-	"github.com/modelcontextprotocol":       {"host/edge/mcp", "host/fetch/source/mcpskill"},
+	"github.com/modelcontextprotocol":       {"host/edge/mcp", "host/fetch/source/mcpskill", "host/run/mcpserver", "host/run/mcpserver/mcptest"}, // the server, what fetches skills, the client, and its tests
 	"github.com/opencontainers":             {"host/fetch/source/oci"},
 	"github.com/pierrec/lz4":                {"host/engine/sandbox/codecache"},
 	"github.com/prometheus":                 {"host/edge/api", "host/base/otlp", "cmd/skillet"},

@@ -56,6 +56,8 @@ type Parts struct {
 	Ceilings limit.Set
 	// Engines are the interpreters of scripts that the host can make packages of.
 	Engines []string
+	// Home is the directory of the home.
+	Home string
 }
 
 // A Service changes what is installed, and answers questions about it. It is safe for

@@ -223,6 +223,9 @@ func (p *Plan) step(ctx context.Context, s *Service, step closure.Step, named *A
 
 func (p *Plan) check(ctx context.Context, s *Service, step closure.Step) (install.Plan, error) {
 	defer p.terms.tell(StageCheck, step.Got.Package.Manifest().Name)()
+	if err := s.shadows(ctx, step.Got.Package.Manifest()); err != nil {
+		return install.Plan{}, err
+	}
 	req := p.request(step.Got, step.Needed)
 	req.Dependencies, req.Needed, req.Asked, req.Beside = step.Dependencies, step.Needed, step.Asked, step.Beside
 	return s.parts.Installer.Plan(ctx, req)

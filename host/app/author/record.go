@@ -93,7 +93,7 @@ func (r RecordRequest) file(s subject) (string, error) {
 	switch {
 	case s.dir == "":
 		return "", fault.Errorf(fault.KindUsage, "a case is recorded into a directory, and %s is not one", s.name).WithHint("name the directory of the skill")
-	case !s.pkg.Manifest().Type.IsCode():
+	case !s.pkg.Manifest().Type.IsCode() && !s.pkg.Manifest().Type.IsMCP():
 		return "", fault.Errorf(fault.KindUsage, "only the call of a tool can be recorded, and %s is a %s", s.name, s.pkg.Manifest().Type).
 			WithHint("a case of a prompt is its parameters and its text, which %s shows", fault.Run(s.name).With(fault.FieldRender))
 	case !caseName().MatchString(r.Name):

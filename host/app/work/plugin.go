@@ -22,6 +22,7 @@ import (
 	"github.com/skillet-run/skillet/host/engine/confine"
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/record/registry"
+	"github.com/skillet-run/skillet/host/run/mcpserver"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/plugins"
 	"github.com/skillet-run/skillet/plugins/agent/builtin"
@@ -66,7 +67,9 @@ type PluginParts struct {
 // It is safe for concurrent use.
 type Plugins struct {
 	PluginParts
-	log hclog.Logger
+	// Servers are the MCP servers that are programs.
+	Servers *mcpserver.Pool
+	log     hclog.Logger
 
 	mu         sync.Mutex
 	supervisor *plugins.Supervisor
@@ -74,7 +77,9 @@ type Plugins struct {
 }
 
 // NewPlugins makes Plugins. Close them when done.
-func NewPlugins(log hclog.Logger, p PluginParts) *Plugins { return &Plugins{PluginParts: p, log: log} }
+func NewPlugins(log hclog.Logger, p PluginParts) *Plugins {
+	return &Plugins{PluginParts: p, Servers: mcpserver.NewPool(log.Named("mcp"), 0), log: log}
+}
 
 // extracted are the files of a package of a plugin, where they are started from.
 type extracted struct {
@@ -99,6 +104,7 @@ func (h *Plugins) path(elem ...string) string {
 
 // Close stops all processes.
 func (h *Plugins) Close() {
+	h.Servers.Close()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.supervisor != nil {

@@ -40,7 +40,7 @@ func (b toolCatalog) List(ctx context.Context, t task.Task) ([]orchestrator.Tool
 // toolsOf are the tools of a skill that a task can call: those for the host alone are
 // left out.
 func toolsOf(m *manifests.Manifest) []orchestrator.Tool {
-	if !m.Type.IsCode() {
+	if !m.Type.IsCode() && !m.Type.IsMCP() {
 		return nil
 	}
 	p := m.Security.Permissions
@@ -51,7 +51,7 @@ func toolsOf(m *manifests.Manifest) []orchestrator.Tool {
 		}
 		all = append(all, orchestrator.Tool{
 			Skill: m.Name, Tool: t.Name, Description: described(m, t), InputSchema: t.InputSchema,
-			ReadOnly: t.ReadOnly, Idempotent: t.Idempotent, Untrusted: p.Network != nil || p.FileRead != nil,
+			ReadOnly: t.ReadOnly, Idempotent: t.Idempotent, Untrusted: p.Network != nil || p.FileRead != nil || m.Type.IsMCP(),
 		})
 	}
 	return all

@@ -30,7 +30,7 @@ func toolsOf(m *manifests.Manifest) []manifests.Tool {
 	kv := m.Security.Permissions.KV
 	for _, t := range m.Tools {
 		_, script := m.Script(t.Name)
-		if (m.Type.IsCode() || script) && (kv == nil || kv.Migrate != t.Name) {
+		if (m.Type.IsCode() || m.Type.IsMCP() || script) && (kv == nil || kv.Migrate != t.Name) {
 			all = append(all, t)
 		}
 	}

@@ -79,6 +79,8 @@ func Unaided(k manifests.Kind) string {
 	switch {
 	case k.IsPlugin():
 		return "it is a program"
+	case k.IsMCP():
+		return "it is a server"
 	case k.IsCode() || k == "":
 		return "it can compute and answer"
 	}

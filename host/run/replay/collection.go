@@ -62,7 +62,7 @@ func (c *Collection) before(ctx context.Context, p *bundle.Package) ([]Sample, e
 // Shadow tries a package on recordings of calls, with nothing done for real. It is
 // nil when there are none.
 func (c *Collection) Shadow(ctx context.Context, p *bundle.Package) (*Shadow, error) {
-	if !p.Manifest().Type.IsCode() {
+	if m := p.Manifest(); !m.Type.IsCode() && !m.Type.IsMCP() {
 		return nil, nil
 	}
 	samples, err := c.Samples(ctx, p)

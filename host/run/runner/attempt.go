@@ -169,6 +169,10 @@ func (a *run) state(kv store.KV) store.KV {
 
 // load compiles the module, or finds it compiled.
 func (r *Runner) load(ctx context.Context, a *attempt) error {
+	if a.manifest.Type.IsMCP() {
+		a.module = mcpCall{r, a}
+		return nil
+	}
 	if s, ok := a.manifest.Script(a.tool.Name); ok {
 		return r.loadScript(ctx, a, s)
 	}

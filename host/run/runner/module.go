@@ -97,6 +97,8 @@ func (r *Runner) Check(ctx context.Context, p *bundle.Package) error {
 	switch {
 	case man.Type.IsPlugin():
 		return checkPlugin(p)
+	case man.Type.IsMCP():
+		return checkMCP(man)
 	case !man.Type.IsCode():
 		return nil
 	}

@@ -49,6 +49,7 @@ import (
 	"github.com/skillet-run/skillet/host/record/journal"
 	"github.com/skillet-run/skillet/host/record/registry"
 	"github.com/skillet-run/skillet/host/run/hostfn"
+	"github.com/skillet-run/skillet/host/run/mcpserver"
 	"github.com/skillet-run/skillet/host/run/recording"
 	"github.com/skillet-run/skillet/host/run/session"
 	"github.com/skillet-run/skillet/manifests"
@@ -204,6 +205,8 @@ type Settings struct {
 	// Rights say what decides about a call while it goes on; nil when what it began
 	// with holds to its end.
 	Rights Rights
+	// Servers runs MCP servers that are programs; nil runs none.
+	Servers *mcpserver.Pool
 	// Trials ends the trials of new versions; nil lets them go on.
 	Trials Trials
 	// Rates are how often a person lets skills be called. Every one that fits a
@@ -404,7 +407,7 @@ func (r *Runner) wrappers(p part) []func(*run, work) work {
 
 // choose finds the tool.
 func (r *Runner) choose(a *run) error {
-	if _, script := a.manifest.Script(a.call.Tool); !a.manifest.Type.IsCode() && !script {
+	if _, script := a.manifest.Script(a.call.Tool); !a.manifest.Type.IsCode() && !a.manifest.Type.IsMCP() && !script {
 		return notRun(a)
 	}
 	if ps := a.manifest.Unsupported(); len(ps) > 0 {
