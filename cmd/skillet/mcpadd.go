@@ -22,10 +22,23 @@ func (t *terminal) mcpAdd() *cli.Command {
 		&cli.StringSliceFlag{Name: "write", Usage: "let the program read and change this file or `DIR`; may be repeated"},
 		&cli.StringSliceFlag{Name: "pin", Usage: "a file or `DIR` that the program is started with: it reads it, and is not started when it changed; may be repeated"},
 		&cli.BoolFlag{Name: "unconfined", Usage: "let the program do whatever you can: the network, all files"},
-		&cli.StringSliceFlag{Name: "shadow", Usage: "take the `TOOL` although another skill has one of its name; may be repeated"},
+		shadowFlag(), overrideFlag(),
 		&cli.BoolFlag{Name: "dry-run", Usage: "only show what would happen"},
 		yesFlag("install it, and grant what it asks for"),
 	), t.withState(t.addMCP))
+}
+
+func shadowFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "shadow", Usage: "of an MCP server, take the `TOOL` although another skill has one of its name; may be repeated"}
+}
+
+func overrideFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "override", Usage: "of an MCP server, take the `TOOL` although the scan found something in it; may be repeated"}
+}
+
+// unusual are the tools that are taken all the same.
+func unusual(c *cli.Context) admit.Unusual {
+	return admit.Unusual{Shadows: c.StringSlice("shadow"), Overridden: c.StringSlice("override")}
 }
 
 // addMCP makes a package of an MCP server, and installs it.
@@ -36,7 +49,7 @@ func (t *terminal) addMCP(ctx context.Context, c *cli.Context, h *host.Host) err
 	}
 	of := admit.MCPServer{
 		Name: name, URL: c.String("url"), Secret: c.String("secret"), Read: c.StringSlice("read"), Write: c.StringSlice("write"),
-		Pin: c.StringSlice("pin"), Unconfined: c.Bool("unconfined"), Shadows: c.StringSlice("shadow"),
+		Pin: c.StringSlice("pin"), Unconfined: c.Bool("unconfined"), Unusual: unusual(c),
 	}
 	if len(line) > 0 {
 		of.Command, of.Args = line[0], line[1:]
@@ -86,10 +99,9 @@ func (t *terminal) noteMade(made *admit.MadeServer) {
 	for _, s := range made.Shadowing {
 		t.note("  left out: %s has the name of %s, and a model may take one for the other; --shadow %s takes it", plain(s.Tool), plain(s.Other), plain(s.Tool))
 	}
-	t.noteDifferences(made)
-}
-
-func (t *terminal) noteDifferences(made *admit.MadeServer) {
+	for _, s := range made.Suspicious {
+		t.note("  left out: %s: %s %s; --override %s takes it", plain(s.Tool), s.Rule, plain(s.Message), plain(s.Tool))
+	}
 	for _, d := range made.Differences {
 		t.note("  %s: %s", d.Kind, plain(d.Words()))
 	}
@@ -101,7 +113,7 @@ func (t *terminal) mcpCheck() *cli.Command {
 
 // checkMCP compares what a server offers with what was approved.
 func (t *terminal) checkMCP(ctx context.Context, _ *cli.Context, h *host.Host, name string) error {
-	made, err := h.Admit().RefreshServer(ctx, t.person(), name, nil, true)
+	made, err := h.Admit().RefreshServer(ctx, t.person(), name, admit.Unusual{}, true)
 	if err != nil {
 		return err
 	}
@@ -133,12 +145,15 @@ func (t *terminal) refreshServers(ctx context.Context, c *cli.Context, h *host.H
 		if err != nil || !server {
 			continue // the update says what is wrong
 		}
-		made, err := h.Admit().RefreshServer(ctx, t.person(), name, c.StringSlice("shadow"), false)
+		made, err := h.Admit().RefreshServer(ctx, t.person(), name, unusual(c), c.Bool("preview"))
 		if err != nil {
 			return err
 		}
 		if !t.json {
 			t.noteMade(made)
+		}
+		if err := made.Close(); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -26,7 +26,7 @@ func (t *terminal) updateCommand() *cli.Command {
 		&cli.StringFlag{Name: "from", Usage: "take the new version from this `PLACE` instead"},
 		&cli.StringFlag{Name: "to", Usage: "go to this later `VERSION`, also to one that you went back from"},
 		&cli.StringSliceFlag{Name: "again", Usage: "let this `SKILL`, which is needed, go to a version that it went back from; may be repeated"},
-		&cli.StringSliceFlag{Name: "shadow", Usage: "of an MCP server, take the `TOOL` although another skill has one of its name; may be repeated"},
+		shadowFlag(), overrideFlag(),
 		yesFlag("grant what the new version asks for"),
 	), t.withState(t.update))
 }

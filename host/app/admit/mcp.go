@@ -16,6 +16,7 @@ import (
 	"github.com/skillet-run/skillet/host/base/store/atomicfile"
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/record/registry"
+	"github.com/skillet-run/skillet/host/review/findings"
 	"github.com/skillet-run/skillet/host/run/mcpserver"
 	"github.com/skillet-run/skillet/host/run/runner"
 	"github.com/skillet-run/skillet/manifests"
@@ -44,9 +45,13 @@ type MCPServer struct {
 	// is started with beside the arguments that are files.
 	Read, Write, Pin []string
 	Unconfined       bool
-	// Shadows are tools that may have the name of a tool of another skill.
-	Shadows []string
+	Unusual
 }
+
+// Unusual are tools of a server that a person takes all the same: Shadows although another
+// skill has a tool of the name, and Overridden although the scan found something in them that
+// has no place in an honest tool.
+type Unusual struct{ Shadows, Overridden []string }
 
 // A MadeServer is the package of a server. Close it.
 type MadeServer struct {
@@ -63,6 +68,8 @@ type MadeServer struct {
 	// are not because a tool of another skill has their name.
 	Odd       []string    `json:"odd"`
 	Shadowing []Shadowing `json:"shadowing"`
+	// Suspicious are those that are not because of what the scan found.
+	Suspicious []Suspicion `json:"suspicious"`
 	// Differences are those from the installed version.
 	Differences []Difference `json:"differences"`
 	// Same says that the package is as the installed one.
@@ -78,6 +85,13 @@ type Difference = mcpserver.Difference
 type Shadowing struct {
 	Tool  string `json:"tool"`
 	Other string `json:"other"` // SKILL:TOOL
+}
+
+// A Suspicion is what the scan found in a tool.
+type Suspicion struct {
+	Tool    string `json:"tool"`
+	Rule    string `json:"rule"`
+	Message string `json:"message"`
 }
 
 // Close removes what was made to look at.
@@ -102,12 +116,12 @@ func (s *Service) MakeServer(ctx context.Context, by approval.Principal, of MCPS
 	if err != nil {
 		return nil, err
 	}
-	return s.makeServer(ctx, by.(approval.Human), m, of.Shadows, dry)
+	return s.makeServer(ctx, by.(approval.Human), m, nil, of.Unusual, dry)
 }
 
 // RefreshServer makes the package of an installed server anew: what it offers now, with the
 // program that is there now.
-func (s *Service) RefreshServer(ctx context.Context, by approval.Principal, name string, shadows []string, dry bool) (*MadeServer, error) {
+func (s *Service) RefreshServer(ctx context.Context, by approval.Principal, name string, take Unusual, dry bool) (*MadeServer, error) {
 	if err := writes(by); err != nil {
 		return nil, err
 	}
@@ -139,7 +153,8 @@ func (s *Service) RefreshServer(ctx context.Context, by approval.Principal, name
 			}
 		}
 	}
-	return s.makeServer(ctx, by.(approval.Human), &m, append(server.Shadows, shadows...), dry)
+	take.Shadows = slices.Concat(server.Shadows, take.Shadows)
+	return s.makeServer(ctx, by.(approval.Human), &m, was.Tools, take, dry)
 }
 
 // IsServer reports whether an installed skill is an MCP server that was added in this home.
@@ -157,38 +172,19 @@ func (s *Service) IsServer(ctx context.Context, by approval.Principal, name stri
 
 func (s *Service) serverDir(name string) string { return filepath.Join(s.parts.Home, ServersDir, name) }
 
-// makeServer asks a server what it offers, and writes the package.
-func (s *Service) makeServer(ctx context.Context, by approval.Human, m *manifests.Manifest, shadows []string, dry bool) (*MadeServer, error) {
+// makeServer asks a server what it offers, and writes the package. approved are the tools of
+// the installed version, which were looked at.
+func (s *Service) makeServer(ctx context.Context, by approval.Human, m *manifests.Manifest, approved []manifests.Tool, take Unusual, dry bool) (*MadeServer, error) {
 	offer, err := s.offer(ctx, by, m)
 	if err != nil {
 		return nil, err
 	}
-	made := &MadeServer{Name: m.Name, Server: offer.Server, Odd: offer.Odd, Shadowing: []Shadowing{}, Differences: []Difference{}}
-	taken, err := s.toolNames(ctx, m.Name)
-	if err != nil {
+	made := &MadeServer{Name: m.Name, Server: offer.Server, Odd: offer.Odd, Suspicious: []Suspicion{}, Shadowing: []Shadowing{}, Differences: []Difference{}}
+	if err := s.choose(ctx, m, offer.Tools, approved, take, made); err != nil {
 		return nil, err
 	}
-	m.Tools, m.MCP.Shadows = nil, nil
-	for _, t := range offer.Tools {
-		other := taken[strings.ToLower(t.Name)]
-		switch {
-		case other != "" && slices.Contains(shadows, t.Name):
-			m.MCP.Shadows = append(m.MCP.Shadows, t.Name)
-		case other != "":
-			made.Shadowing = append(made.Shadowing, Shadowing{t.Name, other})
-			continue
-		}
-		m.Tools = append(m.Tools, t)
-	}
-	if most := 128; len(m.Tools) > most {
-		for _, t := range m.Tools[most:] {
-			made.Odd = append(made.Odd, t.Name+" is one tool too many for a package")
-		}
-		m.Tools = m.Tools[:most]
-	}
 	if len(m.Tools) == 0 {
-		return nil, fault.Errorf(fault.KindVerification, "the server %s offers no tool that a package can have%s", offer.Server, listed(made.Odd)).
-			WithHint("%s", shadowHint(made.Shadowing))
+		return nil, fault.Errorf(fault.KindVerification, "the server %s offers no tool that a package can have%s", offer.Server, made.leftOut())
 	}
 	made.Tools, made.Set = len(m.Tools), mcpserver.SetDigest(m.Tools)
 	if m.Description == "" {
@@ -200,18 +196,83 @@ func (s *Service) makeServer(ctx context.Context, by approval.Human, m *manifest
 	return made, s.writeServer(m, made, dry)
 }
 
-func listed(odd []string) string {
-	if len(odd) == 0 {
-		return ""
+// maxServerTools is how many tools a manifest has.
+const maxServerTools = 128
+
+// choose takes of the tools of a server those that a package can have, and that nothing
+// stands against.
+func (s *Service) choose(ctx context.Context, m *manifests.Manifest, offered, approved []manifests.Tool, take Unusual, made *MadeServer) error {
+	taken, err := s.toolNames(ctx, m.Name)
+	if err != nil {
+		return err
 	}
-	return ": " + strings.Join(odd, "; ")
+	m.Tools, m.MCP.Shadows = nil, nil
+	for _, t := range offered {
+		other := taken[strings.ToLower(t.Name)]
+		if other != "" && !slices.Contains(take.Shadows, t.Name) {
+			made.Shadowing = append(made.Shadowing, Shadowing{t.Name, other})
+			continue
+		}
+		if !slices.Contains(take.Overridden, t.Name) && len(mcpserver.Differences([]manifests.Tool{t}, approved)) > 0 {
+			found, err := suspicion(ctx, t)
+			if err != nil {
+				return err
+			}
+			if found != nil {
+				made.Suspicious = append(made.Suspicious, *found)
+				continue
+			}
+		}
+		if len(m.Tools) == maxServerTools {
+			made.Odd = append(made.Odd, t.Name+" is one tool too many for a package")
+			continue
+		}
+		if m.Tools = append(m.Tools, t); other != "" {
+			m.MCP.Shadows = append(m.MCP.Shadows, t.Name)
+		}
+	}
+	return nil
 }
 
-func shadowHint(all []Shadowing) string {
-	if len(all) == 0 {
-		return "look at what the server itself says of its tools"
+// suspicion is the first thing that the scan finds in a tool that has no place in an honest
+// one; nil for nothing.
+func suspicion(ctx context.Context, t manifests.Tool) (*Suspicion, error) {
+	m := manifests.Manifest{
+		Name: "server", Description: "A tool of a server.", Version: "1.0.0", Type: manifests.KindMCP, Tools: []manifests.Tool{t}, MCP: &manifests.MCP{URL: "https://example.com/mcp"},
 	}
-	return fmt.Sprintf("%s has the name of %s; allow it by its name", all[0].Tool, all[0].Other)
+	content, err := json.Marshal(&m)
+	if err != nil {
+		return nil, err
+	}
+	p, err := bundle.FromFiles(map[string][]byte{"skill.json": content})
+	if err != nil {
+		return nil, err
+	}
+	report, err := findings.Scan(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range report.Findings {
+		if f.Severity == findings.Block {
+			return &Suspicion{t.Name, f.Rule, f.Message}, nil
+		}
+	}
+	return nil, nil
+}
+
+// leftOut says which tools were left out, and why.
+func (m *MadeServer) leftOut() string {
+	all := slices.Clone(m.Odd)
+	for _, x := range m.Shadowing {
+		all = append(all, x.Tool+" has the name of "+x.Other)
+	}
+	for _, x := range m.Suspicious {
+		all = append(all, x.Tool+": "+x.Rule+", "+x.Message)
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(all, "; ")
 }
 
 // versioned gives the package the version behind the installed one, or the same when
