@@ -129,11 +129,14 @@ openapitools: ## install what tries the service into .tools, from PyPI and npm: 
 	cp cmd/prove/openapi/package.json cmd/prove/openapi/package-lock.json .tools/openapi/
 	npm ci --silent --ignore-scripts --no-fund --no-audit --prefix .tools/openapi
 
-mcptools: ## install what tries the edge for models into .tools, from npm: the conformance suite of MCP, its inspector, Node 22
+mcptools: ## install what tries the edge for models into .tools, from npm: the conformance suite of MCP, its inspector, two servers, Node 22
 	@command -v npm > /dev/null || { echo 'there is no npm here'; exit 1; }
 	mkdir -p .tools/mcp
 	cp host/edge/mcp/testdata/conformance/package.json host/edge/mcp/testdata/conformance/package-lock.json .tools/mcp/
 	npm ci --silent --ignore-scripts --no-fund --no-audit --prefix .tools/mcp
+	mkdir -p .tools/mcpservers
+	cp host/run/mcpserver/testdata/servers/package.json host/run/mcpserver/testdata/servers/package-lock.json .tools/mcpservers/
+	npm ci --silent --ignore-scripts --no-fund --no-audit --prefix .tools/mcpservers
 
 # Tests of a language whose compiler is not here are skipped, each with a line that says so.
 toolchains: ## install the compilers of the SDKs' languages into .tools: Zig (C and C++ too), AssemblyScript, Rust's targets
