@@ -18,7 +18,7 @@ export GOFLAGS := $(sort $(GOFLAGS) -trimpath)
 # tree, so that go test does not take it for something that a test depends on.
 export SKILLET_TEST_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/skillet-test
 
-.PHONY: help release build providers testproviders skills engines demo test testall figures arm64 check bench benchonce toolchains languages testdata generate fuzz mutate prove proveshort openapitools mcptools clean
+.PHONY: help release build providers testproviders skills engines demo test figures arm64 check bench benchonce toolchains languages testdata generate fuzz mutate prove proveshort openapitools mcptools clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -69,11 +69,11 @@ engines: build ## build the interpreters of scripts into dist/; needs the npm re
 demo: skills ## see untrusted code do useful work, and fail to do anything else
 	CGO_ENABLED=0 $(GO) run $(RELEASE) ./cmd/demo
 
-test: ## run every test that is not long; CONTRIBUTING.md says which are, and make check has go vet
-	.ci/scratch $(GO) test -vet=off -short -timeout 20m ./...
+# Such as make test LONG=1, which .ci/run does.
+LONG ?=
 
-testall: ## run every test, as .ci/run does
-	.ci/scratch $(GO) test -vet=off -timeout 30m ./...
+test: ## run every test that is not long, or with LONG=1 those as well; CONTRIBUTING.md says which are, and make check has go vet
+	.ci/scratch $(GO) test -vet=off $(if $(LONG),,-short) -timeout 30m ./...
 
 figures: ## print sizes: lines, the largest packages, how long functions are, folders below host
 	@$(GO) run ./internal/figures

@@ -29,11 +29,11 @@ func rounds(short, full int) int {
 }
 
 // long skips a test that takes long and is rarely what a change breaks, where only
-// the others are wanted: make test leaves it out, make testall and .ci/run do not.
+// the others are wanted: make test leaves it out, make test LONG=1 and .ci/run do not.
 func long(t *testing.T, why string) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip(why + "; make testall runs it")
+		t.Skip(why + "; make test LONG=1 runs it")
 	}
 }
 

@@ -49,7 +49,7 @@ func TestConformance(t *testing.T) {
 func quickly(t *testing.T, l language) {
 	t.Helper()
 	if testing.Short() && l.name != "go" {
-		t.Skip("it runs the compilers of many languages; make testall runs it")
+		t.Skip("it runs the compilers of many languages; make test LONG=1 runs it")
 	}
 }
 

@@ -55,7 +55,7 @@ var cpythonEngine = sync.OnceValues(func() ([]byte, error) {
 func cpython(t testing.TB) (*here, script.Interpreter, []byte) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("to link and to compile CPython takes long; make testall runs it")
+		t.Skip("to link and to compile CPython takes long; make test LONG=1 runs it")
 	}
 	h, err := cpythonHost()
 	if err != nil {
