@@ -154,7 +154,6 @@ type Result struct {
 	Logs  []invoke.LogLine `json:"logs" nullable:"false"`
 	Fuel  uint64           `json:"fuel"`
 	Took  float64          `json:"duration_ms"`
-	fault *fault.Error     // why the script could not be run to its end
 }
 
 // An Error is why a script failed.

@@ -132,6 +132,7 @@ func New(mode string) *sdk.Server {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: in.Text + "=" + os.Getenv(in.Text)}}}, nil, nil
 	})
 	add(s, "sample", "Asks the client's model.", func(ctx context.Context, r *sdk.CallToolRequest, _ args) (*sdk.CallToolResult, any, error) {
+		//lint:ignore SA1019 servers of before still ask, and are refused
 		_, err := r.Session.CreateMessage(ctx, &sdk.CreateMessageParams{MaxTokens: 5})
 		return nil, nil, err
 	})
@@ -140,6 +141,7 @@ func New(mode string) *sdk.Server {
 		return nil, nil, err
 	})
 	add(s, "roots", "Asks for roots.", func(ctx context.Context, r *sdk.CallToolRequest, _ args) (*sdk.CallToolResult, any, error) {
+		//lint:ignore SA1019 servers of before still ask, and are refused
 		_, err := r.Session.ListRoots(ctx, nil)
 		return nil, nil, err
 	})
