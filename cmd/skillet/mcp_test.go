@@ -237,7 +237,7 @@ func TestMCPBounds(t *testing.T) {
 	}
 }
 
-// A client has the service of the home serve it, when there is one, and gets the same answers: two clients
+// The service of the home serves a client, when there is one, with the same answers: two clients
 // and a service share a home. What is told to the service about a client holds there.
 func TestMCPInService(t *testing.T) {
 	t.Parallel()

@@ -59,7 +59,7 @@ func (s mcpStart) client() (mcp.Client, error) {
 	return c, nil
 }
 
-// mcpInService has the service serve the client, which then shares the home with others.
+// mcpInService lets the service serve the client, which then shares the home with others.
 func (t *terminal) mcpInService(ctx context.Context, c *cli.Context, conn *service.Conn) error {
 	s, err := mcpStartOf(c)
 	if err != nil {

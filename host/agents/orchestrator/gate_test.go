@@ -44,7 +44,7 @@ func approve(t *testing.T, l *lab, id string) {
 	}
 }
 
-// The risk of a call has it wait, whatever plan there is and whoever makes it: a person
+// A call of high risk waits, whatever plan there is and whoever makes it: a person
 // sees what it would be, nothing is done before that person agrees, and then each is
 // done once.
 func TestCallsOfARiskWait(t *testing.T) {

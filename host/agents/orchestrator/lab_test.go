@@ -245,7 +245,7 @@ func (l *lab) run(id string) task.Run {
 	return r
 }
 
-// plans has the planner make a plan of steps.
+// plans makes the planner answer with a plan of steps.
 func (l *lab) plans(p agent.Plan) {
 	l.agent("planner", script{plan: func(context.Context, agent.Task, agent.Host) (agent.Plan, error) { return p, nil }})
 }

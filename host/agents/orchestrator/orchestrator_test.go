@@ -266,7 +266,7 @@ func TestWhatNeedsAPerson(t *testing.T) {
 	}
 }
 
-// A call that a policy asks a person about has the task wait, and is made again after
+// A task waits when a policy asks a person about a call, which is made again after
 // that; or is answered with a refusal.
 func TestCallWaits(t *testing.T) {
 	for _, refused := range []bool{false, true} {
