@@ -114,7 +114,7 @@ benchonce: ## run every benchmark once, which says that it works and not how fas
 	  xargs -P 2 -n 4 .ci/scratch $(GO) test -vet=off -run '^$$' -bench . -benchtime 1x -timeout 10m
 	cd bench && $(GO) run -trimpath . --quick
 
-release: ## make what is published into dist/release: archives, deb, rpm, image, bill of materials, checksums
+release: ## make what is published into dist/release: archives, MCP bundles, deb, rpm, image, bill of materials, checksums
 	cd release && $(GO) run -trimpath . $(RELEASEFLAGS)
 
 tools: ## install what some tests are run against into .tools: a registry, and cosign

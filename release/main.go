@@ -1,5 +1,5 @@
 // Command release makes what is published of a version of skillet: for each platform an archive
-// with the program, its pages and its licences; packages for Debian and Red Hat systems; a
+// with the program, its pages and its licences, and an MCP bundle; packages for Debian and Red Hat systems; a
 // container image as an OCI layout; a bill of materials; checksums, and a signature of them.
 //
 // The same commit and the same version of Go give the same bytes: files have the time of the
@@ -154,12 +154,18 @@ func (r *release) fill(ctx context.Context, build, files string) error {
 		if err := r.archive(files, p, pages); err != nil {
 			return fmt.Errorf("%s: %w", p.platform, err)
 		}
+		if err := r.bundle(files, p, pages); err != nil {
+			return fmt.Errorf("%s: %w", p.platform, err)
+		}
 		if p.os == "linux" {
 			r.say("%s: packages", p.platform)
 			if err := r.systemPackages(files, p, pages); err != nil {
 				return fmt.Errorf("%s: %w", p.platform, err)
 			}
 		}
+	}
+	if err := r.serverEntry(files, programs); err != nil {
+		return fmt.Errorf("%s: %w", serverFile, err)
 	}
 	if err := r.image(files, programs, pages); err != nil {
 		return fmt.Errorf("image: %w", err)
