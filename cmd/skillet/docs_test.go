@@ -40,7 +40,7 @@ var (
 	// shownBlock is a console block, a file, or a comment with what the runner does before the next block.
 	shownBlock  = regexp.MustCompile("(?ms)^(?:```console([^\n]*)\n(.*?)^```|```\\w+ (file=[^\n]*)\n(.*?)^```|<!-- run([^\n]*)\n(.*?)^-->)$")
 	exitComment = regexp.MustCompile(`\s*# exit code (\d+)$`)
-	typedAnswer = regexp.MustCompile(`^(.*\[y/N\]) (\S+)$`)
+	typedAnswer = regexp.MustCompile(`^(.*\[[a-z/]+/N\]) (\S+)$`)
 	identifier  = regexp.MustCompile(`\b[0-9a-f]{8,64}\b`)
 )
 
@@ -215,7 +215,8 @@ var onlyShown = map[string]string{
 	"skills/http/README.md: skillet run http:http_get url=https://example.com/ --allow": "it asks a server on the internet; http.txtar asks one here",
 	"skills/http/README.md: skillet run http:http_get url=https://example.com/ --json":  "it asks a server on the internet; http.txtar asks one here",
 	"docs/mcp.md: skillet mcp install claude-code":                                      "mcp.txtar writes into files of clients",
-	"docs/capabilities.md: $ skillet run files:read_text path=/etc/hostname\n":          "it asks a person at a terminal; TestRefusedRunAsks answers",
+	"docs/mcp.md: skillet mcp add everything":                                           "it needs servers of npm; mcp-server.txtar adds others",
+	"docs/sources.md: skillet login mcp+https://host/mcp":                               "mcp_skills.txtar does, with a server of its own",
 	"docs/providers.md: make providers":                                                 "the key is the reader's; plugins/providers/endtoend types the same, with servers of its own",
 	"docs/service.md: skillet serve":                                                    "it serves until it is told to end; serve.txtar runs it",
 	"docs/service.md: skillet service install":                                          "it changes what the machine starts; service.txtar prints what it would install",
@@ -413,7 +414,7 @@ func (s *session) follow(c shownCommand, from int) (printed, code string, end in
 		asked = at
 		s.types(m[2] + "\n")
 	}
-	at, ok := s.reads(asked, endOfCommand, "[y/N]")
+	at, ok := s.reads(asked, endOfCommand, "/N]")
 	if !ok {
 		s.t.Fatalf("$ %s\nasks what the page has no answer to, or does not end; it prints\n%s", c.text, s.shown()[from:])
 	}

@@ -44,7 +44,7 @@ func (k *asker) allows(ctx context.Context, in *invoke.Invocation, a invoke.Answ
 // of the skill that is installed while the question is put.
 func (k *asker) allowsOne(ctx context.Context, in *invoke.Invocation, o invoke.Offer) (bool, error) {
 	if o.Skill == "" {
-		word, err := k.t.prompt(plain("It wants to " + o.Words + ". Allow it? [n]o, [o]nce: "))
+		word, err := k.t.prompt(plain("It wants to " + o.Words + ". Allow it once, or not? [o/N] "))
 		return err == nil && k.allowedOnce(word, o), err
 	}
 	skill, err := manifests.ParseRef(o.Skill)
@@ -56,11 +56,11 @@ func (k *asker) allowsOne(ctx context.Context, in *invoke.Invocation, o invoke.O
 	if err != nil {
 		return false, err
 	}
-	choices := "[n]o, [o]nce, 24 [h]ours, [a]lways"
+	choices := "once, for 24 hours, always, or not? [o/h/a/N] "
 	if in.Run != "" {
-		choices = "[n]o, [o]nce, this [r]un, 24 [h]ours, [a]lways"
+		choices = "once, for the run, for 24 hours, always, or not? [o/r/h/a/N] "
 	}
-	word, err := k.t.prompt(plain(plan.Skill + " wants to " + o.Words + ". Allow it? " + choices + ": "))
+	word, err := k.t.prompt(plain(plan.Skill + " wants to " + o.Words + ". Allow it " + choices))
 	if err != nil || k.allowedOnce(word, o) {
 		return err == nil, err
 	}

@@ -283,7 +283,7 @@ func TestRefusedRunAsks(t *testing.T) {
 		t.Helper()
 		s := p.sit(append([]string{"run"}, args...)...)
 		s.sees("wants to read ")
-		s.sees("Allow it? ")
+		s.sees("/N] ")
 		return s
 	}
 	ends := func(s *session, keys string, code int) string {
@@ -339,7 +339,7 @@ func TestForbiddenIsNotAskedAbout(t *testing.T) {
 	p := newPerson(t)
 	p.installWants()
 	p.write("home/policies/no.cedar", []byte(`@id("no-files") forbid (principal, action == Action::"fs.read", resource);`))
-	if got := p.sit("run", "wants:echo").ends(3); strings.Contains(got, "Allow it?") {
+	if got := p.sit("run", "wants:echo").ends(3); strings.Contains(got, "Allow it") {
 		t.Errorf("asked about what policies forbid:\n%s", got)
 	}
 }
