@@ -99,8 +99,12 @@ func host(t *testing.T, way, plugin, question string) (cmd *exec.Cmd, words []st
 func TestHoleStdin(t *testing.T) {
 	long(t)
 	t.Parallel()
-	if _, words := host(t, "defaults", "bare", "!stdin"); !strings.Contains(strings.Join(words, " "), "for the host") {
+	_, words := host(t, "defaults", "bare", "!stdin")
+	if !strings.Contains(strings.Join(words, " "), "for the host") {
 		t.Errorf("go-plugin keeps the host's input to itself: the hole is gone: %q", words)
+	}
+	if pid, err := strconv.Atoi(words[0]); err == nil { // it would outlive its host
+		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	if _, words := host(t, "ours", "bare", "!stdin"); strings.Join(words[1:], " ") != `"" EOF <nil>` {
 		t.Errorf("the plugin reads %q", words[1:])
