@@ -15,10 +15,10 @@ import (
 func (t *terminal) codeCommand() *cli.Command {
 	return command("code", append([]cli.Flag{
 		&cli.StringFlag{Name: "language", Usage: "the `LANGUAGE` of the script, javascript or python; without, the ending of FILE says it"},
-		&cli.StringFlag{Name: "data", Usage: "what the script has as data: JSON, `@FILE`, or - for standard input"},
+		&cli.StringFlag{Name: "data", Usage: "what the script has as data: `JSON`, @FILE, or - for standard input"},
 		&cli.StringFlag{Name: "run", Usage: "go on with the run `ID`, which waits or was broken off"},
 		&cli.StringFlag{Name: "key", Usage: "name this run by a `KEY`: with it, the script is run once"},
-		&cli.StringFlag{Name: "doubt", Usage: "what becomes of a call that may have been made when the process died: `again`, done or fail"},
+		&cli.StringFlag{Name: "doubt", Usage: "`WHAT` becomes of a call that may have been made when the process died: again, done or fail"},
 	}, limitFlags()...), t.withHostFor(func(*cli.Context) host.Expectation { return host.ExpectSkill }, t.code))
 }
 

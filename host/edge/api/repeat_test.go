@@ -154,7 +154,7 @@ func TestKeysAreDocumented(t *testing.T) {
 			}
 		}
 	}
-	if len(with) != 5 || !with["invoke-tool"] || !with["create-task"] || !with["plain-create-task"] || !with["commit-plan"] || !with["remember"] {
+	if len(with) != 6 || !with["run-script"] || !with["invoke-tool"] || !with["create-task"] || !with["plain-create-task"] || !with["commit-plan"] || !with["remember"] {
 		t.Errorf("a key can be given to %v", with)
 	}
 }

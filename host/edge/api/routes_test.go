@@ -54,6 +54,7 @@ var mayUse = map[string][]govern.Role{
 	"list-approvals":   {viewer, operator, approver},
 	"show-approval":    {viewer, operator, approver},
 	"show-grants":      {viewer, operator, approver},
+	"list-grants":      {viewer, operator, approver},
 	"list-policies":    {viewer, operator, approver},
 	"explain-decision": {viewer, operator, approver},
 	"query-audit":      {viewer, operator, approver},

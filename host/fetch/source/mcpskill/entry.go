@@ -48,6 +48,9 @@ func (e entry) name() string {
 	return name
 }
 
+// folder is the name of the folder of the skill, by its address.
+func (e entry) folder() string { return lastOf(strings.TrimSuffix(e.URI, "/"+manifests.FileSkillMD)) }
+
 func urisOf(all []entry) string {
 	var uris []string
 	for _, e := range all {
@@ -94,7 +97,7 @@ func nonsense(format string, args ...any) error {
 // skill.
 func (e entry) manifest() (*manifest, error) {
 	root, ok := strings.CutSuffix(e.URI, "/"+manifests.FileSkillMD)
-	if name := lastOf(root); !ok || e.name() == "" || name != e.name() {
+	if !ok || e.name() == "" || e.folder() != e.name() {
 		return nil, nonsense("the skill at %q calls itself %q", shortened(e.URI), shortened(e.name()))
 	}
 	if string(e.Resources) == `"dynamic"` {

@@ -137,7 +137,8 @@ func connect(ctx context.Context, endpoint string, client *http.Client) (*conn, 
 }
 
 // find finds the entry of a skill. A name is looked for in the list first, because several
-// skills may have it; what is in no list is asked for by its address.
+// skills may have it, and one whose folder has another name is refused; what is in no list
+// is asked for by its address.
 func (c *conn) find(ctx context.Context, skill string) (entry, error) {
 	uri, isName := addressOf(skill)
 	if !isName {
@@ -151,7 +152,7 @@ func (c *conn) find(ctx context.Context, skill string) (entry, error) {
 			return entry{}, err
 		}
 		for _, e := range page.Skills {
-			if e.name() == skill {
+			if e.name() == skill || e.folder() == skill {
 				found = append(found, e)
 			}
 		}
