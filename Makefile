@@ -16,7 +16,7 @@ export GOFLAGS := $(sort $(GOFLAGS) -trimpath)
 
 # Compiled code of guests that tests keep for the next run, bound to the module and to the engine that made it. Out of the
 # tree, so that go test does not take it for something that a test depends on.
-export SKILLET_TEST_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/skillet-test
+export TEST_CODE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/skillet-test
 
 .PHONY: help release build providers testproviders skills engines demo test figures arm64 check bench benchonce toolchains languages testdata generate fuzz mutate prove proveshort openapitools mcptools clean
 .DEFAULT_GOAL := help

@@ -117,11 +117,11 @@ func copyFiles(t testing.TB, from, to, pattern string) {
 	}
 }
 
-// newSandbox returns a runtime as the host has it. SKILLET_TEST_CACHE names a
+// newSandbox returns a runtime as the host has it. TEST_CODE_CACHE names a
 // directory that keeps compiled code from one run of the tests to the next.
 func newSandbox(t testing.TB) *sandbox.Runtime {
 	t.Helper()
-	options := sandbox.Options{Functions: hostfn.Functions(), CacheDir: os.Getenv("SKILLET_TEST_CACHE")}
+	options := sandbox.Options{Functions: hostfn.Functions(), CacheDir: os.Getenv("TEST_CODE_CACHE")}
 	sb, err := sandbox.New(t.Context(), hclog.NewNullLogger(), options)
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ import (
 // home begins with links to what is on the shelf, sealed with the same key, and
 // what it compiles itself is put there when its test is over.
 //
-// SKILLET_TEST_CACHE names a directory that keeps it from one run of the tests
+// TEST_CODE_CACHE names a directory that keeps it from one run of the tests
 // to the next.
 type codeShelf struct{ dir, key, kept string }
 
@@ -36,7 +36,7 @@ var shelved = sync.OnceValues(func() (c codeShelf, err error) {
 		return c, err
 	}
 	c.key = filepath.Join(c.dir, "key")
-	if cache := os.Getenv("SKILLET_TEST_CACHE"); cache != "" {
+	if cache := os.Getenv("TEST_CODE_CACHE"); cache != "" {
 		c.kept = filepath.Join(cache, "homes")
 		return c, c.fetch()
 	}

@@ -45,7 +45,7 @@ type ours struct{ module *sandbox.Module }
 
 func newSandbox(t testing.TB) *sandbox.Runtime {
 	t.Helper()
-	rt, err := sandbox.New(t.Context(), hclog.NewNullLogger(), sandbox.Options{Functions: hostfn.Functions(), CacheDir: os.Getenv("SKILLET_TEST_CACHE")})
+	rt, err := sandbox.New(t.Context(), hclog.NewNullLogger(), sandbox.Options{Functions: hostfn.Functions(), CacheDir: os.Getenv("TEST_CODE_CACHE")})
 	must(t, err)
 	t.Cleanup(func() { must(t, rt.Close(context.Background())) })
 	return rt

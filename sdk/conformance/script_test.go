@@ -29,7 +29,7 @@ type builder struct {
 
 // shared is the builder of all tests: an interpreter takes a second to compile.
 var shared = sync.OnceValues(func() (*builder, error) {
-	rt, err := sandbox.New(context.Background(), hclog.NewNullLogger(), sandbox.Options{Functions: hostfn.Functions(), CacheDir: os.Getenv("SKILLET_TEST_CACHE")})
+	rt, err := sandbox.New(context.Background(), hclog.NewNullLogger(), sandbox.Options{Functions: hostfn.Functions(), CacheDir: os.Getenv("TEST_CODE_CACHE")})
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func probe(t *testing.T) *sandbox.Module {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := sandbox.Options{Functions: hostfn.Functions(), CacheDir: os.Getenv("SKILLET_TEST_CACHE")}
+	options := sandbox.Options{Functions: hostfn.Functions(), CacheDir: os.Getenv("TEST_CODE_CACHE")}
 	sb, err := sandbox.New(t.Context(), hclog.NewNullLogger(), options)
 	if err != nil {
 		t.Fatal(err)

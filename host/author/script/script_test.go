@@ -72,7 +72,7 @@ func (h *here) module(ctx context.Context, wasm []byte) (*sandbox.Module, error)
 
 // host is shared by all tests: the interpreter takes a second to compile.
 var host = sync.OnceValues(func() (*here, error) {
-	r, err := sandbox.New(context.Background(), hclog.NewNullLogger(), sandbox.Options{Functions: hostfn.Functions(), CacheDir: os.Getenv("SKILLET_TEST_CACHE")})
+	r, err := sandbox.New(context.Background(), hclog.NewNullLogger(), sandbox.Options{Functions: hostfn.Functions(), CacheDir: os.Getenv("TEST_CODE_CACHE")})
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func open(tb testing.TB) real {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { pool.Close() })
-	rt, err := sandbox.New(ctx, log, sandbox.Options{Functions: hostfn.Functions(), CacheDir: os.Getenv("SKILLET_TEST_CACHE")})
+	rt, err := sandbox.New(ctx, log, sandbox.Options{Functions: hostfn.Functions(), CacheDir: os.Getenv("TEST_CODE_CACHE")})
 	if err != nil {
 		tb.Fatal(err)
 	}

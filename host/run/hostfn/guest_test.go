@@ -125,7 +125,7 @@ func field(pairs ...string) string {
 // runtime offers all functions to real guests.
 func runtime(t testing.TB) *sandbox.Runtime {
 	t.Helper()
-	r, err := sandbox.New(context.Background(), hclog.NewNullLogger(), sandbox.Options{Functions: Functions(), CacheDir: os.Getenv("SKILLET_TEST_CACHE")})
+	r, err := sandbox.New(context.Background(), hclog.NewNullLogger(), sandbox.Options{Functions: Functions(), CacheDir: os.Getenv("TEST_CODE_CACHE")})
 	must(t, err)
 	t.Cleanup(func() { r.Close(context.Background()) })
 	return r

@@ -226,7 +226,7 @@ func TestReplayIsExact(t *testing.T) {
 func sandboxOf(t testing.TB) *sandbox.Runtime {
 	t.Helper()
 	rt, err := sandbox.New(t.Context(), hclog.NewNullLogger(), sandbox.Options{
-		Functions: hostfn.Functions(), CacheDir: filepath.Join(cmp.Or(os.Getenv("SKILLET_TEST_CACHE"), built().dir), "replay"), CacheKey: bytes.Repeat([]byte{7}, 32),
+		Functions: hostfn.Functions(), CacheDir: filepath.Join(cmp.Or(os.Getenv("TEST_CODE_CACHE"), built().dir), "replay"), CacheKey: bytes.Repeat([]byte{7}, 32),
 	})
 	must(t, err)
 	t.Cleanup(func() { rt.Close(context.Background()) })
