@@ -77,6 +77,9 @@ func TestPython(t *testing.T) {
 	t.Parallel()
 	for _, engine := range []string{"cpython", "python"} {
 		t.Run(engine, func(t *testing.T) {
+			if testing.Short() && engine == "cpython" {
+				t.Skip("to link and to compile CPython takes long; make test LONG=1 runs it")
+			}
 			t.Parallel()
 			h := newHome(t, newServer(t), engine)
 			defer h.close()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -55,7 +56,7 @@ func open(t testing.TB, dir string) *home {
 }
 
 func environ() []string {
-	env := []string{"SKILLET_SECRET_KEY=file"}
+	env := []string{"SKILLET_SECRET_KEY=file", "SKILLET_COMPILE_TIMEOUT_SECONDS=600"}
 	for _, name := range []string{"npm_config_cache", "npm_config_registry", "HOME"} {
 		env = append(env, name+"="+os.Getenv(name))
 	}
@@ -86,6 +87,9 @@ func interpreter(t testing.TB, name string) string {
 		h := open(t, filepath.Join(made.dir, "home"))
 		_ = os.Mkdir(into, 0o700)
 		_, made.errs[name] = h.h.Author().BuildEngines(t.Context(), ada, author.BuildEnginesRequest{Names: []string{name}, Dir: into})
+		if files, _ := filepath.Glob(filepath.Join(into, "*.skill")); len(files) == 1 {
+			h.install(files[0]) // and so it is compiled, once for all homes
+		}
 		if err := h.h.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Fatal(err)
 		}
@@ -101,6 +105,30 @@ func interpreter(t testing.TB, name string) string {
 		t.Fatal(files, err)
 	}
 	return files[0]
+}
+
+// lend gives a home that is not there yet what was compiled of the interpreters.
+func lend(t testing.TB, home string) {
+	t.Helper()
+	made.Lock()
+	defer made.Unlock()
+	from := filepath.Join(made.dir, "home")
+	key, err := os.ReadFile(filepath.Join(from, "keys", "cache"))
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(home, "keys"), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(home, "keys", "cache"), key, 0o600)
+	}
+	if err == nil {
+		err = os.CopyFS(filepath.Join(home, "cache", "compiled"), os.DirFS(filepath.Join(from, "cache", "compiled")))
+	}
+	if err == nil { // a copy is for all to read, which a home does not accept
+		err = filepath.WalkDir(home, func(path string, _ fs.DirEntry, err error) error { return errors.Join(err, os.Chmod(path, 0o700)) })
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // net is a skill that talks to a server.
@@ -176,11 +204,13 @@ func newHome(t testing.TB, s *server, interpreters ...string) *home {
 	for _, name := range append([]string{"qjs"}, interpreters...) {
 		files = append(files, interpreter(t, name))
 	}
-	h := open(t, filepath.Join(t.TempDir(), "home"))
+	dir := filepath.Join(t.TempDir(), "home")
+	lend(t, dir)
+	h := open(t, dir)
 	for _, f := range files {
 		h.install(f)
 	}
-	dir := t.TempDir()
+	dir = t.TempDir()
 	h.write(filepath.Join(dir, "skill.json"), fmt.Sprintf(netManifest, s.URL))
 	h.write(filepath.Join(dir, "main.js"), fmt.Sprintf(netScript, s.URL))
 	h.install(dir)

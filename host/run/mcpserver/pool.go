@@ -133,7 +133,7 @@ func (p *Pool) take(ctx context.Context, owner, key string, start Start) (*serve
 	p.orphans.Do(func() { confine.KillOrphans(envHost); confine.RemoveStale("", scratchPrefix) })
 	p.mu.Lock()
 	s, there := p.servers[key]
-	if there && s.process != nil && s.process.dead() {
+	if there && isReady(s) && s.process != nil && s.process.dead() {
 		delete(p.servers, key)
 		there = false
 	}
