@@ -16,8 +16,6 @@ type asker struct {
 	t     *terminal
 	h     *host.Host
 	asked map[invoke.Offer]bool
-	// once is what was allowed for this call alone.
-	once []capability.Capability
 }
 
 // allows reports whether a person allowed all that a call was refused, so that it can be made
@@ -36,7 +34,6 @@ func (k *asker) allows(ctx context.Context, in *invoke.Invocation, a invoke.Answ
 			return false, err
 		}
 	}
-	in.Allow = k.t.person().Allow(capability.NewSet(k.once...))
 	return true, nil
 }
 
@@ -45,7 +42,7 @@ func (k *asker) allows(ctx context.Context, in *invoke.Invocation, a invoke.Answ
 func (k *asker) allowsOne(ctx context.Context, in *invoke.Invocation, o invoke.Offer) (bool, error) {
 	if o.Skill == "" {
 		word, err := k.t.prompt(plain("It wants to " + o.Words + ". Allow it once, or not? [o/N] "))
-		return err == nil && k.allowedOnce(word, o), err
+		return err == nil && k.allowedOnce(word, in, o), err
 	}
 	skill, err := manifests.ParseRef(o.Skill)
 	if err != nil {
@@ -61,7 +58,7 @@ func (k *asker) allowsOne(ctx context.Context, in *invoke.Invocation, o invoke.O
 		choices = "once, for the run, for 24 hours, always, or not? [o/r/h/a/N] "
 	}
 	word, err := k.t.prompt(plain(plan.Skill + " wants to " + o.Words + ". Allow it " + choices))
-	if err != nil || k.allowedOnce(word, o) {
+	if err != nil || k.allowedOnce(word, in, o) {
 		return err == nil, err
 	}
 	switch {
@@ -80,10 +77,10 @@ func (k *asker) allowsOne(ctx context.Context, in *invoke.Invocation, o invoke.O
 }
 
 // allowedOnce allows something for this call alone, if that is what the person said.
-func (k *asker) allowedOnce(word string, o invoke.Offer) bool {
+func (k *asker) allowedOnce(word string, in *invoke.Invocation, o invoke.Offer) bool {
 	if word != "o" {
 		return false
 	}
-	k.once = append(k.once, o.Capability)
+	in.Allow = k.t.person().Allow(in.Allow.Set().Union(capability.NewSet(o.Capability)))
 	return true
 }

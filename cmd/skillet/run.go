@@ -60,7 +60,7 @@ func (t *terminal) run(ctx context.Context, c *cli.Context, h *host.Host) error 
 	if c.Bool("render") {
 		return t.render(ctx, h, in)
 	}
-	a, err := t.invoke(ctx, c, h, in)
+	a, err := t.invoke(ctx, h, in)
 	if c.IsSet("script") && err == nil && a.OK {
 		return t.showScript(a, in.RecordTo)
 	}
@@ -69,12 +69,8 @@ func (t *terminal) run(ctx context.Context, c *cli.Context, h *host.Host) error 
 
 // invoke makes a call, and makes it again when it failed for want of what a person at the
 // terminal then allows.
-func (t *terminal) invoke(ctx context.Context, c *cli.Context, h *host.Host, in invoke.Invocation) (invoke.Answer, error) {
-	once, err := capabilities(c.StringSlice("allow"))
-	if err != nil {
-		return invoke.Answer{}, err
-	}
-	asker := &asker{t: t, h: h, asked: map[invoke.Offer]bool{}, once: once}
+func (t *terminal) invoke(ctx context.Context, h *host.Host, in invoke.Invocation) (invoke.Answer, error) {
+	asker := &asker{t: t, h: h, asked: map[invoke.Offer]bool{}}
 	for {
 		done := t.waiting("running %s", in.Target.Label())
 		a, err := h.Invoke().Invoke(ctx, in)

@@ -11,6 +11,7 @@ import (
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/host/record/registry"
 	"github.com/skillet-run/skillet/host/run/runner"
+	"github.com/skillet-run/skillet/internal/text"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -182,9 +183,10 @@ func readAnswer(raw []byte) (json.RawMessage, *Error, error) {
 	return nil, e, nil
 }
 
+// clip is the beginning of a text, with a mark where it was cut.
 func clip(s string, most int) string {
-	if len(s) <= most {
-		return s
+	if head := text.Head(s, most); head != s {
+		return head + "…"
 	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
+	return s
 }

@@ -66,7 +66,10 @@ func (g *Grants) List(ctx context.Context, by approval.Principal, req ListGrants
 		if err != nil {
 			return nil, err
 		}
-		used := suggestOne(s, slices.Clone(gs), recorded[s.Name], since, time.Now()).Grants
+		var used []Advice
+		if s.Active {
+			used = suggestOne(s, slices.Clone(gs), recorded[s.Name], since, time.Now()).Grants
+		}
 		for _, one := range gs {
 			if !fits(one.Capability) || !req.Ended && !one.Live(time.Now()) {
 				continue
@@ -88,12 +91,8 @@ func (g *Grants) listFor(ctx context.Context, refs []manifests.Ref) ([]registry.
 func listed(s registry.Skill, one Grant, used []Advice, set *policies.Set, home string) ListedGrant {
 	l := ListedGrant{Grant: one, Words: one.Capability.Words(), Active: s.Active}
 	l.Skill = s.Ref()
-	if s.Active {
-		for _, a := range used {
-			if a.ID == one.ID {
-				l.Used, l.LastUsed = a.Uses, a.LastUsed
-			}
-		}
+	if i := slices.IndexFunc(used, func(a Advice) bool { return a.ID == one.ID }); i >= 0 {
+		l.Used, l.LastUsed = used[i].Uses, used[i].LastUsed
 	}
 	q := policies.Query{Phase: policies.PhaseInstall, Principal: approval.SkillPrincipal(s), Capability: one.Capability, Home: home}
 	if d := set.Decide(q); d.Effect == policies.Deny {

@@ -179,7 +179,7 @@ func (r *Runner) load(ctx context.Context, a *attempt) error {
 	return r.loadModule(ctx, a, a.call.Target)
 }
 
-// loadModule has an attempt run the module of a target.
+// loadModule takes the module of a target for an attempt to run.
 func (r *Runner) loadModule(ctx context.Context, a *attempt, t Target) error {
 	domain, err := r.domain(a.run)
 	if err != nil {

@@ -27,7 +27,7 @@ const (
 	maxFolderBytes = 8 << 20
 )
 
-// loadScript has an attempt run a script of a folder. One in Python runs on CPython; where
+// loadScript takes a script of a folder for an attempt to run. One in Python runs on CPython; where
 // that is not installed, on the small interpreter if that is.
 func (r *Runner) loadScript(ctx context.Context, a *attempt, s manifests.Script) error {
 	if s.Interpreter != "python" {
@@ -51,7 +51,7 @@ func (r *Runner) loadScript(ctx context.Context, a *attempt, s manifests.Script)
 	return err
 }
 
-// loadAlone has an attempt run a script without its folder.
+// loadAlone takes a script without its folder for an attempt to run.
 func (r *Runner) loadAlone(ctx context.Context, a *attempt, s manifests.Script) error {
 	t := a.call.Target
 	p, err := adopt.Script(t.Package, s)
