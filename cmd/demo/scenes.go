@@ -192,7 +192,7 @@ func (s *stage) proposal() error {
 	if _, err := s.run(0, "approvals", "show", id); err != nil {
 		return err
 	}
-	if _, err := s.run(0, "approvals", "approve", id, "--yes", "--notes", "one address, one method: fine"); err != nil {
+	if _, err := s.run(0, "approvals", "approve", id, "--yes", "--reason", "one address, one method: fine"); err != nil {
 		return err
 	}
 	_, err = s.run(0, "run", "price-watch", "--input", `{"url":"`+s.server.url("/price")+`"}`)

@@ -23,13 +23,27 @@ import (
 // run runs one command line and returns its exit code.
 func run(ctx context.Context, t *terminal, args []string) int {
 	app := newApp(t)
-	l := takeApart(app, args)
+	l := t.updating(app, takeApart(app, args), args)
 	t.json, t.ended = l.Has("json"), ctx.Done()
 	err := t.start(ctx, app, l)
 	if failed := t.out.Failed; err == nil && failed != nil {
 		err = fmt.Errorf("print the answer: %w", failed)
 	}
 	return t.end(ctx, err)
+}
+
+// updating is a line in which upgrade names skills, as the line of update that it means.
+func (t *terminal) updating(app *cli.App, l cmdline.Line, args []string) cmdline.Line {
+	i := slices.Index(args, "upgrade")
+	if l.Command() != "upgrade" || i < 0 || len(l.Words) == 0 && !l.Has("all") {
+		return l
+	}
+	args = slices.Clone(args)
+	args[i] = "update"
+	if t.errTTY && !l.Has("json") {
+		t.note("skillet: this is `skillet update`; `skillet upgrade --check` is about skillet itself")
+	}
+	return takeApart(app, args)
 }
 
 // start runs the command that a line names, or explains it.
@@ -357,7 +371,7 @@ var takes = []struct {
 	{2, "a skill and a request", []string{"policy explain"}},
 	{1, "one id", []string{"approvals approve", "approvals reject", "approvals revert", "approvals show"}},
 	{1, "one name, and its value from the prompt or standard input", []string{"secret set"}},
-	{1, "one name", []string{"secret delete"}},
+	{1, "one name", []string{"secret remove"}},
 	{1, "the name of a token", []string{"token create", "token revoke"}},
 	{1, "one session", []string{"session show"}},
 	{2, "a skill and the name of a session", []string{"session open"}},

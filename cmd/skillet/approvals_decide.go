@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/skillet-run/skillet/cmd/skillet/internal/cmdline"
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/app/principal"
@@ -15,7 +16,7 @@ import (
 
 func decisionFlags(what string) []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "notes", Aliases: []string{"note"}, Usage: "why, kept with the decision"},
+		cmdline.ReasonFlag("why, kept with the decision, as `TEXT`"),
 		yesFlag(what),
 	}
 }
@@ -40,7 +41,7 @@ func (t *terminal) approve(ctx context.Context, c *cli.Context, h *host.Host) er
 		return fault.Errorf(fault.KindUsage, "--digest is empty").WithHint("give the digest that `skillet approvals show %s` showed", p.ID)
 	}
 	out, err := h.Govern().Proposals.Approve(ctx, t.person(), govern.Approval{
-		ID: p.ID, Digest: cmp.Or(c.String("digest"), string(p.Digest)), Notes: c.String("notes"), Despite: c.StringSlice("despite"), Terms: terms,
+		ID: p.ID, Digest: cmp.Or(c.String("digest"), string(p.Digest)), Notes: c.String("reason"), Despite: c.StringSlice("despite"), Terms: terms,
 	})
 	return t.answered(out, err, func() { t.noteApproved(out) })
 }
@@ -74,7 +75,7 @@ func (t *terminal) turningDown(verb, done string, do func(*govern.Proposals, con
 		if err != nil {
 			return err
 		}
-		p, err = do(h.Govern().Proposals, ctx, t.person(), govern.Decision{ID: p.ID, Notes: c.String("notes")})
+		p, err = do(h.Govern().Proposals, ctx, t.person(), govern.Decision{ID: p.ID, Notes: c.String("reason")})
 		return t.answered(p, err, func() { t.note("%s %s: %s", done, p.ID, plain(p.Title)) })
 	}))
 }

@@ -29,7 +29,7 @@ func (t *terminal) showProposal(ctx context.Context, h *host.Host, req govern.Sh
 		printAll(t.say, lines.Proposal(style, v))
 		if govern.Undecided(v.Proposal) {
 			t.say("  decide: skillet approvals approve %s --digest %s%s", v.ID, v.Digest.Short(), despite(v))
-			t.say("      or: skillet approvals reject %s --notes 'why'", v.ID)
+			t.say("      or: skillet approvals reject %s --reason 'why'", v.ID)
 		}
 	})
 }

@@ -17,7 +17,7 @@ import (
 func scopeFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "scope", Usage: "for which calls the grants hold: always, once, run=ID, session=ID"},
-		&cli.StringFlag{Name: "until", Usage: "end the grants at this `TIME`: a date such as 2030-01-31, or 2030-01-31T12:00:00Z, or in 24h or 7d"},
+		&cli.StringFlag{Name: "until", Usage: "end the grants at this `TIME`: a date such as 2030-01-31, or 2030-01-31T12:00:00Z, or in 24h, 7d or '2 weeks'"},
 		&cli.StringSliceFlag{Name: "for", Usage: "only for calls whose input has this `PATH=GLOB`, such as 'url=https://example.com/*'; may be repeated"},
 	}
 }
@@ -71,7 +71,7 @@ func untilTime(text string, now time.Time) (time.Time, error) {
 	switch {
 	case err != nil:
 		return at, fault.Errorf(fault.KindUsage, "--until %s: not a time", text).
-			WithHint("write a date, such as 2030-01-31, a time, such as 2030-01-31T12:00:00Z, or how long, such as 24h or 7d")
+			WithHint("write a date, such as 2030-01-31, a time, such as 2030-01-31T12:00:00Z, or how long, such as 24h, 7d or '2 weeks'")
 	case !at.After(now):
 		return at, fault.Errorf(fault.KindUsage, "--until %s: that time has passed", text).WithHint("give a time in the future")
 	}

@@ -151,7 +151,7 @@ var homeSources = map[upkeep.Source][]string{
 	upkeep.SourceProviders: {"provider test"},
 	upkeep.SourceMemories:  {"memory show", "memory remove"},
 	upkeep.SourceTokens:    {"token revoke"},
-	upkeep.SourceSecrets:   {"secret set", "secret delete"},
+	upkeep.SourceSecrets:   {"secret set", "secret remove"},
 	upkeep.SourcePolicies:  {"policy list"},
 }
 

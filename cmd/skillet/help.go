@@ -19,13 +19,21 @@ var (
 )
 
 func (t *terminal) helpCommand() *cli.Command {
-	return command("help", nil, func(c *cli.Context) error { return t.help(c.App, c.Args().Slice()) })
+	return command("help", []cli.Flag{&cli.BoolFlag{Name: "all", Usage: "say of every command what it does"}}, func(c *cli.Context) error {
+		if c.Bool("all") && !c.Args().Present() {
+			return t.writeHelp(programTopic(c.App, true))
+		}
+		return t.help(c.App, c.Args().Slice())
+	})
 }
 
 // help explains the command that names name; the program when there are none.
 func (t *terminal) help(app *cli.App, names []string) error {
 	if len(names) == 0 {
-		return t.writeHelp(cmdline.Program(app))
+		return t.writeHelp(programTopic(app, false))
+	}
+	if meant := cmdline.Synonym(names[0]); len(meant) > 0 {
+		names = append(meant, names[1:]...)
 	}
 	commands, path := app.Commands, "skillet"
 	var c *cli.Command

@@ -145,7 +145,7 @@ func (t *terminal) refreshServers(ctx context.Context, c *cli.Context, h *host.H
 		if err != nil || !server {
 			continue // the update says what is wrong
 		}
-		made, err := h.Admit().RefreshServer(ctx, t.person(), name, unusual(c), c.Bool("preview"))
+		made, err := h.Admit().RefreshServer(ctx, t.person(), name, unusual(c), c.Bool("dry-run"))
 		if err != nil {
 			return err
 		}

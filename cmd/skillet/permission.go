@@ -35,7 +35,7 @@ func (t *terminal) permissionCommand() *cli.Command {
 				return t.showGrants(ctx, h, skill)
 			})),
 			command("grant", append([]cli.Flag{
-				&cli.DurationFlag{Name: "expires", Usage: "end the grant after this `TIME`, such as 24h or 7d"},
+				&cli.DurationFlag{Name: "expires", Hidden: true, Usage: "end the grant after this `TIME`, such as 24h or 7d"},
 				&cli.IntFlag{Name: "uses", Usage: "end the grant after `N` runs"},
 				&cli.StringFlag{Name: "reason", Usage: "why, shown wherever the grant is"},
 				yesFlag("grant what has no bound, such as every file"),

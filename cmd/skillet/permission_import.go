@@ -14,7 +14,7 @@ import (
 func (t *terminal) permissionImport() *cli.Command {
 	return command("import", append([]cli.Flag{
 		yesFlag("grant what the policy allows"),
-		&cli.DurationFlag{Name: "expires", Usage: "end the grants after this `TIME`, such as 24h or 7d"},
+		&cli.DurationFlag{Name: "expires", Hidden: true, Usage: "end the grants after this `TIME`, such as 24h or 7d"},
 		&cli.IntFlag{Name: "uses", Usage: "end the grants after `N` runs"},
 		&cli.StringFlag{Name: "reason", Usage: "why, shown wherever the grants are"},
 		&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be granted"},

@@ -68,7 +68,7 @@ func (t *terminal) secretList() *cli.Command {
 }
 
 func (t *terminal) secretDelete() *cli.Command {
-	return command("delete rm", []cli.Flag{yesFlag("delete it")}, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+	return command("remove rm delete", []cli.Flag{yesFlag("delete it")}, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 		args := c.Args().Slice()
 		if _, err := h.Govern().Secrets.Find(ctx, t.person(), args[0]); err != nil {
 			return err

@@ -8,13 +8,14 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/skillet-run/skillet/cmd/skillet/internal/cmdline"
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/work"
 	"github.com/skillet-run/skillet/host/base/fault"
 )
 
 func (t *terminal) taskCommand() *cli.Command {
-	notes := &cli.StringFlag{Name: "notes", Usage: "why, kept with the decision, as `TEXT`"}
+	reason := cmdline.ReasonFlag("why, kept with the decision, as `TEXT`")
 	return group("task",
 		command("run", append(append(workFlags(), agentFlag()), taskFlags()...), t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			return t.runTask(ctx, c, h, c.String("agent"), c.Args().Slice())
@@ -43,8 +44,8 @@ func (t *terminal) taskCommand() *cli.Command {
 		command("cancel", []cli.Flag{&cli.StringFlag{Name: "reason", Usage: "why, kept in the report, as `TEXT`"}}, t.movingTask("", func(ctx context.Context, c *cli.Context, s *work.Tasks, id string) (work.Run, error) {
 			return s.Cancel(ctx, t.person(), work.TaskChange{ID: id, Reason: plain(c.String("reason"))})
 		})),
-		command("approve", []cli.Flag{allowFlag(), notes}, t.withTask(" and a step", t.approveStep)),
-		command("refuse", []cli.Flag{notes}, t.movingTask(" and a step", func(ctx context.Context, c *cli.Context, s *work.Tasks, id string) (work.Run, error) {
+		command("approve", []cli.Flag{allowFlag(), reason}, t.withTask(" and a step", t.approveStep)),
+		command("refuse", []cli.Flag{reason}, t.movingTask(" and a step", func(ctx context.Context, c *cli.Context, s *work.Tasks, id string) (work.Run, error) {
 			return s.Decide(ctx, t.person(), decision(c, id, false))
 		})),
 		command("remove rm", nil, t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
@@ -190,7 +191,7 @@ func (t *terminal) showState(r work.Run) {
 
 // decision is what a command line decides about the steps of a task that wait for the person.
 func decision(c *cli.Context, id string, yes bool) work.Decision {
-	return work.Decision{ID: id, Step: c.Args().Get(1), Approved: yes, Notes: plain(c.String("notes"))}
+	return work.Decision{ID: id, Step: c.Args().Get(1), Approved: yes, Notes: plain(c.String("reason"))}
 }
 
 // approveStep lets steps begin that wait for the person, and with --allow goes on with the task

@@ -17,7 +17,7 @@ import (
 func (t *terminal) updateCommand() *cli.Command {
 	return command("update", packageFlags(
 		&cli.BoolFlag{Name: "all", Usage: "all installed skills"},
-		&cli.BoolFlag{Name: "preview", Aliases: []string{"dry-run"}, Usage: "only show what would change"},
+		&cli.BoolFlag{Name: "dry-run", Aliases: []string{"preview"}, Usage: "only show what would change"},
 		&cli.BoolFlag{Name: "fail-on-new-capabilities", Usage: "do not update what asks for more than before: exit code 3"},
 		&cli.BoolFlag{Name: "fail-on-difference", Usage: "do not update what answers recorded calls differently: exit code 1"},
 		&cli.StringFlag{Name: "canary", Usage: "try the new version with this `SHARE` of the calls, such as 10%"},
@@ -53,7 +53,7 @@ func (t *terminal) update(ctx context.Context, c *cli.Context, h *host.Host) err
 	for _, skill := range updates.Skills {
 		p, r, err := t.updateOne(ctx, c, h, admit.Update{
 			Skill: skill, To: c.String("to"), From: c.String("from"), Again: c.StringSlice("again"), EvenDisabled: !c.Bool("all"), Share: share, Promote: c.Bool("promote"),
-			NothingNew: c.Bool("fail-on-new-capabilities"), NothingDifferent: c.Bool("fail-on-difference"), Terms: t.terms(c, ws, c.Bool("preview")),
+			NothingNew: c.Bool("fail-on-new-capabilities"), NothingDifferent: c.Bool("fail-on-difference"), Terms: t.terms(c, ws, c.Bool("dry-run")),
 		})
 		if ctx.Err() != nil {
 			return cmp.Or(err, ctx.Err())
@@ -72,7 +72,7 @@ func (t *terminal) update(ctx context.Context, c *cli.Context, h *host.Host) err
 // updateOne plans the update of one skill, shows it to whom it is to be shown, asks, and
 // carries it out.
 func (t *terminal) updateOne(ctx context.Context, c *cli.Context, h *host.Host, change admit.Update) (*admit.Plan, admit.Result, error) {
-	return t.carryOut(ctx, c, h, change, c.Bool("preview"), func(p *admit.Plan, s lines.Style) string {
+	return t.carryOut(ctx, c, h, change, c.Bool("dry-run"), func(p *admit.Plan, s lines.Style) string {
 		t.showUpdatePlan(c, p, s)
 		return grantQuestion(p, "Update")
 	})
@@ -83,11 +83,11 @@ func (t *terminal) updateOne(ctx context.Context, c *cli.Context, h *host.Host, 
 func (t *terminal) showUpdatePlan(c *cli.Context, p *admit.Plan, s lines.Style) {
 	main := p.Main()
 	looked := main != nil && main.Looked
-	if looked || c.Bool("preview") && len(p.Activate) > 0 {
+	if looked || c.Bool("dry-run") && len(p.Activate) > 0 {
 		t.showPackages(p, s)
 	}
 	for _, up := range p.Upgrades {
-		if c.Bool("preview") && !t.json {
+		if c.Bool("dry-run") && !t.json {
 			printAll(t.note, lines.Upgrade(up))
 		}
 	}
@@ -103,7 +103,7 @@ func checkUpdate(c *cli.Context) (admit.Share, error) {
 	switch {
 	case c.Bool("all") == c.Args().Present():
 		return s, fault.Errorf(fault.KindUsage, "update takes names of skills, or --all").WithHint("`skillet list` shows what is installed")
-	case c.Bool("promote") && (c.IsSet("canary") || c.IsSet("from") || c.IsSet("again") || c.Bool("preview")):
+	case c.Bool("promote") && (c.IsSet("canary") || c.IsSet("from") || c.IsSet("again") || c.Bool("dry-run")):
 		return s, fault.Errorf(fault.KindUsage, "--promote goes with no other way to update").WithHint("`skillet update SKILL --promote`")
 	case c.IsSet("from") && c.NArg() != 1:
 		return s, fault.Errorf(fault.KindUsage, "--from is for one skill").WithHint("`skillet update SKILL --from PLACE`")

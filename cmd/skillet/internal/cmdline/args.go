@@ -3,7 +3,6 @@ package cmdline
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -44,7 +43,12 @@ func TakeApart(app *cli.App, args []string) Line {
 			rest = rest[n:]
 			continue
 		}
-		if c := Find(commands, rest[0]); c != nil && len(l.Words) == 0 {
+		c := Find(commands, rest[0])
+		if meant := Synonym(rest[0]); c == nil && len(l.Chain) == 0 && len(l.Words) == 0 && len(meant) > 0 {
+			rest = append(meant, rest[1:]...)
+			continue
+		}
+		if c != nil && len(l.Words) == 0 {
 			l.Names, l.Chain = append(l.Names, rest[0]), append(l.Chain, c)
 			commands, scope = c.Subcommands, FlagsBelow(c.Flags, c.Subcommands)
 		} else {
@@ -67,7 +71,8 @@ func (l *Line) flag(scope []cli.Flag, words []string) {
 	l.Flags = append(l.Flags, words...)
 }
 
-// withoutDays writes the days of a flag with a time in hours: the library knows no days.
+// withoutDays writes the days and weeks of a flag with a time in hours: the library knows
+// neither.
 func withoutDays(words []string) []string {
 	words = slices.Clone(words)
 	last := &words[len(words)-1]
@@ -76,19 +81,13 @@ func withoutDays(words []string) []string {
 		name, text, _ = strings.Cut(*last, "=")
 		name += "="
 	}
-	if d, err := Span(text); err == nil && strings.HasSuffix(text, "d") {
+	if _, err := time.ParseDuration(text); err == nil {
+		return words
+	}
+	if d, err := Span(text); err == nil {
 		*last = name + d.String()
 	}
 	return words
-}
-
-// Span reads a duration in which days may be named: 30d.
-func Span(text string) (time.Duration, error) {
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		n, err := strconv.ParseUint(days, 10, 16)
-		return time.Duration(n) * 24 * time.Hour, err
-	}
-	return time.ParseDuration(text)
 }
 
 // Args puts the line together again in the order the library wants.

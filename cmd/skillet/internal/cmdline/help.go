@@ -3,6 +3,8 @@ package cmdline
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/internal/lazyregexp"
 	"github.com/skillet-run/skillet/internal/nearest"
+	"github.com/skillet-run/skillet/internal/text"
 )
 
 // A Help is what --json prints of a topic.
@@ -44,12 +47,12 @@ func (p Topic) Data() Help {
 	d := Help{p.Path, p.Usage, p.Synopsis(), p.Text, []commandData{}, []flagData{}}
 	for _, c := range p.Commands {
 		if !c.Hidden {
-			d.Commands = append(d.Commands, commandData{c.Name, c.Aliases, c.Usage})
+			d.Commands = append(d.Commands, commandData{c.Name, Names(c.Names())[1:], c.Usage})
 		}
 	}
 	for _, f := range p.Flags {
 		value, usage, usually := flagWords(f)
-		d.Flags = append(d.Flags, flagData{f.Names()[0], f.Names()[1:], value, usage, usually})
+		d.Flags = append(d.Flags, flagData{f.Names()[0], Names(f.Names())[1:], value, usage, usually})
 	}
 	return d
 }
@@ -64,16 +67,22 @@ type Topic struct {
 	Path, Usage, Args, Text string
 	Commands                []*cli.Command
 	Flags                   []cli.Flag
+	// Groups are the commands in their order, where they are too many for one list.
+	Groups []Group
+	// All shows what each of the commands of all groups does; otherwise only those of the
+	// first group do, and the others are named.
+	All bool
+}
+
+// A Group is commands that belong together.
+type Group struct {
+	Title    string
+	Commands []*cli.Command
 }
 
 // Of is the topic of a command with that path.
 func Of(path string, c *cli.Command) Topic {
-	return Topic{path, c.Usage, c.ArgsUsage, c.Description, c.Subcommands, c.Flags}
-}
-
-// Program is the topic of the program as a whole.
-func Program(app *cli.App) Topic {
-	return Topic{"skillet", app.Usage, "", app.Description, app.Commands, app.Flags}
+	return Topic{Path: path, Usage: c.Usage, Args: c.ArgsUsage, Text: c.Description, Commands: c.Subcommands, Flags: c.Flags}
 }
 
 // WriteHelp prints a topic.
@@ -83,13 +92,11 @@ func WriteHelp(out io.Writer, p Topic) error {
 		fmt.Fprintf(out, "\n%s\n", p.Text)
 	}
 	w := tabwriter.NewWriter(out, 0, 4, 3, ' ', 0)
-	if len(p.Commands) > 0 {
-		fmt.Fprint(w, "\nCommands:\n")
-	}
-	for _, c := range p.Commands {
-		if !c.Hidden {
-			fmt.Fprintf(w, "  %s\t%s\n", strings.Join(c.Names(), ", "), c.Usage)
-		}
+	switch {
+	case len(p.Groups) > 0:
+		p.writeGroups(w)
+	case len(p.Commands) > 0:
+		writeCommands(w, "Commands", p.Commands)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -102,6 +109,40 @@ func WriteHelp(out io.Writer, p Topic) error {
 	}
 	fmt.Fprint(w, "  --help, -h\tshow this help\n")
 	return w.Flush()
+}
+
+// writeCommands writes what each of some commands does.
+func writeCommands(w io.Writer, title string, cs []*cli.Command) {
+	fmt.Fprintf(w, "\n%s:\n", title)
+	for _, c := range cs {
+		if !c.Hidden {
+			fmt.Fprintf(w, "  %s\t%s\n", strings.Join(Names(c.Names()), ", "), c.Usage)
+		}
+	}
+}
+
+// namesWidth is how wide the names of the commands of a group are written.
+const namesWidth = 76
+
+// writeGroups writes the first group in full, and of the others all or only the names.
+func (p Topic) writeGroups(w io.Writer) {
+	for i, g := range p.Groups {
+		if i == 0 || p.All {
+			writeCommands(w, g.Title, g.Commands)
+			continue
+		}
+		var names []string
+		for _, c := range g.Commands {
+			names = append(names, c.Name)
+		}
+		fmt.Fprintf(w, "\n%s:\n", g.Title)
+		for _, line := range text.Wrapped(strings.Join(names, ", "), namesWidth) {
+			fmt.Fprintf(w, "  %s\n", line)
+		}
+	}
+	if !p.All {
+		fmt.Fprint(w, "\n`skillet help --all` says what each of them does.\n")
+	}
 }
 
 // Synopsis is how the command is typed.
@@ -127,7 +168,7 @@ var quoted = lazyregexp.New("`([^`]+)`")
 // does, and what it is when it is not given.
 func FlagHelp(f cli.Flag) string {
 	var names []string
-	for _, n := range f.Names() {
+	for _, n := range Names(f.Names()) {
 		names = append(names, "--"+n)
 		if len(n) == 1 {
 			names[len(names)-1] = "-" + n
@@ -165,26 +206,6 @@ func flagWords(f cli.Flag) (value, usage, usually string) {
 	return value, strings.ReplaceAll(usage, "`", ""), usually
 }
 
-// synonyms are what other programs call our commands.
-var synonyms = map[string]string{
-	"add":       "`skillet install`",
-	"allow":     "`skillet permission grant`",
-	"approve":   "`skillet approvals approve`",
-	"delete":    "`skillet remove`",
-	"deny":      "`skillet permission revoke`",
-	"exec":      "`skillet run`",
-	"grant":     "`skillet permission grant`",
-	"history":   "`skillet audit`",
-	"init":      "`skillet new`",
-	"log":       "`skillet audit`, or `skillet task logs`",
-	"ps":        "`skillet task list`, or `skillet list`",
-	"reject":    "`skillet approvals reject`",
-	"revoke":    "`skillet permission revoke`, or `skillet trust revoke`",
-	"show":      "`skillet info`",
-	"undo":      "`skillet rollback`, or `skillet approvals revert`",
-	"uninstall": "`skillet remove`",
-}
-
 // UnknownName is the error for a command that does not exist.
 func UnknownName(what, name string, among []*cli.Command, otherwise string) error {
 	var names []string
@@ -193,8 +214,11 @@ func UnknownName(what, name string, among []*cli.Command, otherwise string) erro
 			names = append(names, c.Names()...)
 		}
 	}
+	if what == "command" {
+		names = slices.AppendSeq(names, maps.Keys(synonyms))
+	}
 	e := fault.Errorf(fault.KindUsage, "unknown %s %q", what, name)
-	if meant := synonyms[name]; meant != "" && what == "command" {
+	if meant := likely[name]; meant != "" && what == "command" {
 		return e.WithHint("did you mean %s? %s", meant, otherwise)
 	}
 	if best, ok := nearest.Name(name, names); ok {
