@@ -81,9 +81,11 @@ const (
 	// MaxAnswers is how much all answers of tools may have together, in bytes.
 	MaxAnswers = 64 << 20
 	// usualOutput is the longest value that a script may have, in bytes, and usualTime how long
-	// it may take with all its calls, in seconds, when nothing is said.
+	// it may take with all its calls, in seconds, and usualFuel how much fuel they have together,
+	// when nothing is said.
 	usualOutput = 256 << 10
 	usualTime   = 120
+	usualFuel   = 1_000_000_000_000
 )
 
 // A Request is a script to run, or to go on with.
@@ -152,8 +154,9 @@ type Result struct {
 	// Calls are the calls of tools, in order.
 	Calls []Call           `json:"calls" nullable:"false"`
 	Logs  []invoke.LogLine `json:"logs" nullable:"false"`
-	Fuel  uint64           `json:"fuel"`
-	Took  float64          `json:"duration_ms"`
+	// Fuel is what the script used, with its calls.
+	Fuel uint64  `json:"fuel"`
+	Took float64 `json:"duration_ms"`
 }
 
 // An Error is why a script failed.
@@ -239,12 +242,7 @@ func (s *Service) admit(by approval.Principal, req *Request) error {
 	if req.May == nil {
 		req.May = func(string, string) error { return fault.Errorf(fault.KindDenied, "no tools may be called") }
 	}
-	if req.Limits.Seconds == 0 {
-		req.Limits.Seconds = usualTime
-	}
-	if req.Limits.OutputBytes == 0 {
-		req.Limits.OutputBytes = usualOutput
-	}
+	req.Limits = req.Limits.Or(invoke.Limits{Seconds: usualTime, OutputBytes: usualOutput, Fuel: usualFuel})
 	return nil
 }
 

@@ -319,6 +319,27 @@ func TestBombs(t *testing.T) {
 	}
 }
 
+// A script and its calls have one budget of fuel.
+func TestFuel(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, newServer(t))
+	defer h.close()
+	calls := func(n int, fuel uint64) code.Result {
+		return h.run(code.Request{Code: fmt.Sprintf("for (let i = 0; i < %d; i++) await tools.net_work.big();\n1", n), Limits: invoke.Limits{Fuel: fuel}})
+	}
+	one, ten := calls(1, 0), calls(10, 0)
+	each := (ten.Fuel - one.Fuel) / 9
+	if one.Status != code.Done || ten.Status != code.Done || each < 100_000 {
+		t.Fatalf("%s with %d, %s with %d", outcome(one), one.Fuel, outcome(ten), ten.Fuel)
+	}
+	half := one.Fuel + 4*each + each/2
+	res := calls(10, half)
+	if res.Status != code.Failed || res.Error.Kind != fault.KindLimit || len(res.Calls) < 5 || len(res.Calls) > 6 || res.Fuel > half {
+		t.Errorf("with %d of %d: %s after %d calls, with %d", half, ten.Fuel, outcome(res), len(res.Calls), res.Fuel)
+	}
+	t.Logf("one call %d, each more %d: %s", one.Fuel, each, outcome(res))
+}
+
 // Many at once have nothing of each other.
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()

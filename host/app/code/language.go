@@ -36,6 +36,8 @@ type engine struct {
 var (
 	//go:embed guest/javascript.js
 	javascriptGuest string
+	//go:embed guest/tools.py
+	toolsGuest string
 	//go:embed guest/cpython.py
 	cpythonGuest string
 	//go:embed guest/python.py
@@ -46,8 +48,8 @@ func languages() []language {
 	return []language{
 		{"javascript", []engine{{"qjs", javascriptGuest, "(JSON.parse(", "))", ""}}, []string{".js", ".mjs"}},
 		{"python", []engine{
-			{"cpython", cpythonGuest, "_run(_json.loads(", "))", ""},
-			{"python", pythonGuest, "_run(_json.loads(", "))", "MicroPython, which is a part of Python"},
+			{"cpython", toolsGuest + cpythonGuest, "_run(_json.loads(", "))", ""},
+			{"python", toolsGuest + pythonGuest, "_run(_json.loads(", "))", "MicroPython, which is a part of Python"},
 		}, []string{".py"}},
 	}
 }

@@ -97,10 +97,11 @@ type play struct {
 	r     *run
 	by    approval.Principal
 	req   Request
-	next  int // number of the last call
-	known int // calls that were recorded when it began
-	bytes int // of answers
-	fuel  uint64
+	next  int    // number of the last call
+	known int    // calls that were recorded when it began
+	bytes int    // of answers
+	fuel  uint64 // of calls
+	left  uint64 // of the script's fuel, when it asked last
 	waits *step
 	err   error // why it was stopped
 }
@@ -155,7 +156,7 @@ func (p *play) end(ctx context.Context, ran task.Result) (Result, error) {
 	r := p.r
 	res := r.result(p)
 	res.Logs, res.Took = append(res.Logs, ran.Logs...), duration.Milliseconds(ran.FinishedAt.Sub(ran.StartedAt))
-	res.Fuel += ran.Fuel
+	res.Fuel = ran.Fuel // with that of its calls
 	switch {
 	case p.waits != nil:
 		res.Status, res.Waits = Paused, p.waits.wait(p.waits.Why)
@@ -233,6 +234,7 @@ func (p *play) HostCall(ctx context.Context, c hostfn.HostCall, act func(context
 	if a.Data {
 		return hostfn.Answer{Meta: json.RawMessage("{}"), Body: p.r.data}, nil
 	}
+	p.left = c.FuelLeft
 	st, err := p.take(a, c.Body)
 	if err != nil {
 		return p.stop(err)
@@ -247,9 +249,11 @@ func (p *play) HostCall(ctx context.Context, c hostfn.HostCall, act func(context
 	}
 	p.fuel += st.Fuel
 	if st.Kind != "" {
-		return hostfn.Refused(hostfn.Kind(st.Kind), st.Told), nil
+		refused := hostfn.Refused(hostfn.Kind(st.Kind), st.Told)
+		refused.Fuel = st.Fuel
+		return refused, nil
 	}
-	return hostfn.Answer{Meta: json.RawMessage("{}"), Body: st.Answer}, nil
+	return hostfn.Answer{Meta: json.RawMessage("{}"), Body: st.Answer, Fuel: st.Fuel}, nil
 }
 
 // maxShown is the longest input that is kept to be shown, in bytes.
@@ -264,11 +268,8 @@ func (p *play) take(a asked, input []byte) (*step, error) {
 	}
 	p.next++
 	if p.next > len(p.r.steps) {
-		switch most := p.budget(); {
-		case p.next > MaxCalls:
+		if p.next > MaxCalls {
 			return nil, fault.Errorf(fault.KindLimit, "the script makes more than %d calls of tools", MaxCalls)
-		case p.fuel >= most:
-			return nil, fault.Errorf(fault.KindLimit, "the calls of the script used its fuel of %d", most)
 		}
 		p.r.steps = append(p.r.steps, want)
 		return want, nil
@@ -278,16 +279,6 @@ func (p *play) take(a asked, input []byte) (*step, error) {
 		return nil, p.diverged("call %d was of %s:%s, and is of %s:%s with other words now", p.next, st.Skill, st.Tool, want.Skill, want.Tool)
 	}
 	return st, nil
-}
-
-// usualFuel is how much the calls of a script may use together, when nothing is said.
-const usualFuel = 1_000_000_000_000
-
-func (p *play) budget() uint64 {
-	if p.req.Limits.Fuel > 0 {
-		return p.req.Limits.Fuel
-	}
-	return usualFuel
 }
 
 // make makes a call. What goes wrong with it is told to the script; the error is why the
@@ -307,7 +298,7 @@ func (p *play) make(ctx context.Context, st *step, body []byte) error {
 		return p.err
 	}
 	a, err := p.s.parts.Invoke.Invoke(ctx, invoke.Invocation{
-		Target: target, By: p.by, Input: input, Bounds: p.req.Bounds, Workspace: p.req.Workspace, Begins: begins, Limits: p.left(target),
+		Target: target, By: p.by, Input: input, Bounds: p.req.Bounds, Workspace: p.req.Workspace, Begins: begins, Limits: p.limits(target),
 		Run: p.r.head.ID, Task: p.r.head.ID, Step: fmt.Sprint(st.Number),
 	})
 	if p.err != nil {
@@ -319,9 +310,9 @@ func (p *play) make(ctx context.Context, st *step, body []byte) error {
 	return p.settle(ctx, st, a, err)
 }
 
-// left is what a call may use: what its manifest says, and no more than is left to the script.
-func (p *play) left(t invoke.Target) invoke.Limits {
-	left := p.budget() - min(p.fuel, p.budget())
+// limits are what a call may use: what its manifest says, and no more than is left to the script.
+func (p *play) limits(t invoke.Target) invoke.Limits {
+	left := min(p.left, p.req.Limits.Fuel-min(p.fuel, p.req.Limits.Fuel)) // an interpreter in another process says what it likes
 	if most := t.Manifest().Limits().Fuel; most > left {
 		return invoke.Limits{Fuel: max(left, 1)}
 	}

@@ -33,6 +33,8 @@ type guestSide interface {
 	Config() map[string]string
 	Log(level Level, msg string)
 	SetResponse(meta, body []byte)
+	FuelLeft() uint64
+	Spend(fuel uint64)
 	Call(ctx context.Context, export string, params ...uint64) ([]uint64, error)
 }
 
@@ -130,6 +132,22 @@ func (g *Guest) SetResponse(meta, body []byte) {
 	}
 }
 
+// FuelLeft is how much of its fuel the call has left.
+func (g *Guest) FuelLeft() uint64 {
+	if g.in == nil {
+		return 0
+	}
+	return g.in.FuelLeft()
+}
+
+// Spend takes fuel for work that is done elsewhere on behalf of the call. One that had less
+// ends when the host function returns.
+func (g *Guest) Spend(fuel uint64) {
+	if g.in != nil {
+		g.in.Spend(fuel)
+	}
+}
+
 // Call runs another export of the calling instance, within the limits of the
 // same call. Calls nest at most [MaxDepth] deep; beyond, the error is
 // [ErrDepth]. ctx must be the one the host function was given, or come from it.
@@ -203,6 +221,10 @@ func (in *instance) Log(level Level, msg string) { in.log(level, msg) }
 func (in *instance) SetResponse(meta, body []byte) {
 	in.response = response{meta: meta, body: body, set: true}
 }
+
+func (in *instance) FuelLeft() uint64 { return uint64(max(in.fuel.balance(), 0)) }
+
+func (in *instance) Spend(fuel uint64) { in.fuel.take(fuel) }
 
 func (in *instance) Call(ctx context.Context, export string, params ...uint64) ([]uint64, error) {
 	if in.depth+1 >= MaxDepth {

@@ -93,23 +93,25 @@ func (f function) call(ctx context.Context, g *sandbox.Guest, stack []uint64) er
 	if err != nil {
 		return err
 	}
-	a, err := f.answer(ctx, e, meta, body)
+	a, err := f.answer(ctx, e, HostCall{Meta: meta, Body: body, FuelLeft: g.FuelLeft()})
 	if err != nil {
 		return err
 	}
+	g.Spend(a.Fuel)
 	return respond(g, stack, a.Meta, a.Body)
 }
 
 // answer serves a call, or asks the tape for the answer.
-func (f function) answer(ctx context.Context, e *Env, meta, body []byte) (Answer, error) {
+func (f function) answer(ctx context.Context, e *Env, c HostCall) (Answer, error) {
 	act := func(ctx context.Context) Answer {
-		answer, out := f.serve(ctx, e, meta, body)
+		answer, out := f.serve(ctx, e, c.Meta, c.Body)
 		return Answer{Meta: answer, Body: out}
 	}
 	if e.s.Tape == nil {
 		return act(ctx), nil
 	}
-	return e.pass(ctx, HostCall{Name: f.name, Meta: meta, Body: body, Own: f.free != ""}, act)
+	c.Name, c.Own = f.name, f.free != ""
+	return e.pass(ctx, c, act)
 }
 
 // MaxMeta is the longest request data in bytes; what is long belongs in the body.

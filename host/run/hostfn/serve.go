@@ -14,7 +14,7 @@ func (e *Env) Serve(ctx context.Context, name string, meta, body []byte) (Answer
 	}
 	for _, f := range functions() {
 		if f.name == name {
-			return f.answer(ctx, e, meta, body)
+			return f.answer(ctx, e, HostCall{Meta: meta, Body: body})
 		}
 	}
 	return Answer{}, fmt.Errorf("serve %s: no host function has this name", name)

@@ -37,6 +37,8 @@ type HostCall struct {
 	// answer follows from the module, the input and the configuration, and letting
 	// it act is always harmless.
 	Own bool
+	// FuelLeft is how much fuel the guest's call has left; 0 when that is not known.
+	FuelLeft uint64
 }
 
 // An Answer is what a guest is told.
@@ -45,6 +47,9 @@ type Answer struct {
 	// [Refused] makes it.
 	Meta json.RawMessage
 	Body []byte
+	// Fuel is what was done for it on behalf of the guest's call, whose own it is taken from. A
+	// call that has less ends.
+	Fuel uint64
 }
 
 // KindNotRecorded is the kind of error that a guest is told when it asks what a

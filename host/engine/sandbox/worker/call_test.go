@@ -130,6 +130,13 @@ func hostFunctions() []sandbox.HostFunc {
 			}
 			return err
 		}),
+		// spends takes fuel and says what was left before, and after.
+		f("spends", 1, 0, func(_ context.Context, g *sandbox.Guest, s []uint64) error {
+			left := g.FuelLeft()
+			g.Spend(s[0])
+			g.SetResponse(nil, fmt.Append(nil, left, g.FuelLeft()))
+			return nil
+		}),
 		f("recurse", 0, 0, func(ctx context.Context, g *sandbox.Guest, _ []uint64) error {
 			_, err := g.Call(ctx, "recurse")
 			return err
@@ -155,6 +162,8 @@ var reactor = sync.OnceValue(func() []byte {
 	}
 	g.tool("blocks", g.host("blocks"), w.I32Const(0), w.I32Const(16), w.Call(g.write))
 	g.tool("nested", g.host("nested"), respond)
+	g.tool("spends", g.host("spends", 1000), g.host("spends", 2000), respond)
+	g.tool("overspends", g.host("spends", 99_999_999), respond)
 	g.tool("spin", w.Loop(w.Empty, w.Br(0)))
 	g.tool("trap", w.Unreachable())
 	g.tool("error", w.I32Const(100), w.I32Const(4), w.I32Const(100), w.I32Const(12), w.Call(g.fail))
@@ -259,6 +268,8 @@ func TestCallIsTheSame(t *testing.T) {
 		"blocks":        {Export: "blocks"},
 		"nested":        {Export: "nested"},
 		"fuel":          {Export: "spin", Limits: small},
+		"spends":        {Export: "spends", Limits: small},
+		"overspends":    {Export: "overspends", Limits: small},
 		"trap":          {Export: "trap"},
 		"guest error":   {Export: "error"},
 		"memory":        {Export: "grow", Limits: small},

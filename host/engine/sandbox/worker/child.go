@@ -242,7 +242,7 @@ func (c *child) functions() (all []sandbox.HostFunc) {
 // callHost asks the parent to call a function, and serves what the function asks of
 // the guest until it returns.
 func (c *child) callHost(ctx context.Context, function uint32, g *sandbox.Guest, stack []uint64) error {
-	if err := c.reply(kindHostCall, &hostCall{function, stack}); err != nil {
+	if err := c.reply(kindHostCall, &hostCall{function, stack, g.FuelLeft()}); err != nil {
 		return err
 	}
 	for f := range c.in {
@@ -257,6 +257,7 @@ func (c *child) callHost(ctx context.Context, function uint32, g *sandbox.Guest,
 				if d.TimeOver { // it is, or will be any moment, by this one's too
 					<-ctx.Done()
 				}
+				g.Spend(d.Fuel)
 				if d.Answered {
 					g.SetResponse(d.Meta, d.Body)
 				}

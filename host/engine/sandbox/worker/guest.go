@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/skillet-run/skillet/host/engine/sandbox"
 )
@@ -15,6 +16,8 @@ type remoteGuest struct {
 
 	answered   bool
 	meta, body []byte
+	fuel       uint64 // that the worker says is left
+	spent      uint64
 }
 
 var errLost = errors.New("the worker of the guest is gone")
@@ -121,6 +124,12 @@ func (g *remoteGuest) Log(level sandbox.Level, msg string) {
 func (g *remoteGuest) SetResponse(meta, body []byte) {
 	g.answered, g.meta, g.body = true, meta, body
 }
+
+// FuelLeft is what the worker said that is left, at most what there was.
+func (g *remoteGuest) FuelLeft() uint64 { return g.fuel - min(g.spent, g.fuel) }
+
+// Spend has the worker take fuel when the function returns.
+func (g *remoteGuest) Spend(fuel uint64) { g.spent += min(fuel, math.MaxInt64-g.spent) }
 
 // Call runs another export of the guest.
 func (g *remoteGuest) Call(ctx context.Context, export string, params ...uint64) ([]uint64, error) {

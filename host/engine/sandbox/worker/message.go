@@ -71,13 +71,15 @@ type (
 	hostCall struct {
 		Function uint32
 		Stack    []uint64
+		Fuel     uint64 // that is left
 	}
 
 	hostDone struct {
 		Stack      []uint64
 		Failure    *sandbox.Failure
-		TimeOver   bool // by the parent's clock, or its caller's wish
-		Answered   bool // Meta and Body are the function's response
+		TimeOver   bool   // by the parent's clock, or its caller's wish
+		Answered   bool   // Meta and Body are the function's response
+		Fuel       uint64 // that it spent for the call
 		Meta, Body []byte
 	}
 

@@ -312,13 +312,13 @@ func (t *talk) serveHost(ctx context.Context, f frame) error {
 	t.depth++
 	defer func() { t.depth-- }()
 	whileAlive, cancel := t.whileAlive(ctx)
-	side := &remoteGuest{talk: t, ctx: whileAlive}
+	side := &remoteGuest{talk: t, ctx: whileAlive, fuel: min(h.Fuel, t.call.Limits.Fuel)}
 	err := t.perform(whileAlive, &t.module.runtime.functions[h.Function], side, h.Stack)
 	cancel()
 	if t.broken != nil {
 		return t.broken
 	}
-	done := &hostDone{Stack: h.Stack, TimeOver: ctx.Err() != nil, Answered: side.answered, Meta: side.meta, Body: side.body}
+	done := &hostDone{Stack: h.Stack, TimeOver: ctx.Err() != nil, Answered: side.answered, Meta: side.meta, Body: side.body, Fuel: side.spent}
 	if err != nil {
 		t.hostErr = err
 		done.Failure = describeHost(err)
