@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/host/record/registry"
@@ -86,8 +87,8 @@ func languageOf(name string) (language, bool) {
 
 func orWords(words []string) string { return strings.Join(words, " or ") }
 
-// evalTool is the tool of an interpreter that evaluates a text.
-const evalTool = "eval"
+// EvalTool is the tool of an interpreter that evaluates a text.
+const EvalTool = "eval"
 
 // engine finds the interpreter for a language, without what it was granted: a script has none
 // of that.
@@ -102,7 +103,7 @@ func (s *Service) engine(ctx context.Context, l language) (engine, runner.Target
 		}
 		m := t.Package.Manifest()
 		_, provides := m.Provides[e.name]
-		if _, ok := m.Tool(evalTool); !ok || !provides {
+		if _, ok := m.Tool(EvalTool); !ok || !provides {
 			return e, t, fault.Errorf(fault.KindVerification, "the skill %s is not the interpreter of that name", t.Label).WithHint("%s installs that", fault.InstallEngine(e.name))
 		}
 		t.Trial = nil
@@ -111,18 +112,25 @@ func (s *Service) engine(ctx context.Context, l language) (engine, runner.Target
 	return engine{}, runner.Target{}, fault.Errorf(fault.KindNotFound, "no interpreter for %s is installed", l.name).WithHint("get one with: %s", fault.InstallEngine(l.engines[0].name))
 }
 
-// engines are the languages that can be run now.
-func (s *Service) engines(ctx context.Context) ([]string, error) {
-	var names []string
+// offered fills in the languages that can be run now.
+func (s *Service) offered(ctx context.Context, o *Offer) error {
 	for _, l := range languages() {
-		switch _, _, err := s.engine(ctx, l); {
+		e, t, err := s.engine(ctx, l)
+		switch {
 		case err == nil:
-			names = append(names, l.name)
+			o.Languages = append(o.Languages, l.name)
+			granted, err := s.parts.Approvals.Granted(ctx, t.Package.Digest(), time.Now())
+			if err != nil {
+				return err
+			}
+			if granted.Set().IsEmpty() {
+				o.Plain = append(o.Plain, e.name)
+			}
 		case !errors.Is(err, registry.ErrNotFound) && fault.AsError(err).Kind == fault.KindInternal:
-			return nil, err
+			return err
 		}
 	}
-	return names, nil
+	return nil
 }
 
 // program is the text that an interpreter evaluates to run a script.

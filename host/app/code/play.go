@@ -136,7 +136,7 @@ func (s *Service) play(ctx context.Context, by approval.Principal, req Request, 
 	defer context.AfterFunc(r.lost, func() { cancel(errLost) })()
 	p := &play{s: s, r: r, by: by, req: req, known: r.recorded()}
 	res := s.parts.Runner.Run(ctx, runner.Call{
-		Target: target, Tool: evalTool, Input: input, Caller: by.Actor(), Tape: p, Seed: r.head.Seed, Began: r.head.Began, NoCache: true,
+		Target: target, Tool: EvalTool, Input: input, Caller: by.Actor(), Tape: p, Seed: r.head.Seed, Began: r.head.Began, NoCache: true,
 		Task: r.head.ID, Limits: req.Limits, Logged: req.Logged, Bounds: &runner.Bounds{Offline: true},
 	})
 	return p.end(ctx, res)
@@ -196,7 +196,7 @@ func (p *play) stopped(ctx context.Context, res Result) (Result, error) {
 
 func errorOf(e *fault.Error) *Error {
 	// Hints would be about the interpreter.
-	message, _, _ := strings.Cut(strings.TrimPrefix(e.Message, "call "+evalTool+": "), " (raise it with security.")
+	message, _, _ := strings.Cut(strings.TrimPrefix(e.Message, "call "+EvalTool+": "), " (raise it with security.")
 	return &Error{Kind: e.Kind, Message: message}
 }
 

@@ -230,6 +230,9 @@ type Offer struct {
 	// Languages are those that an installed interpreter runs now; none when scripts are not run
 	// here.
 	Languages []string
+	// Plain are the interpreters of them whose own tool, [EvalTool], does nothing that a script
+	// does not: nothing was granted to them.
+	Plain []string
 	// ToolsBudget is that of [Settings].
 	ToolsBudget int
 }
@@ -243,7 +246,5 @@ func (s *Service) Offer(ctx context.Context, by approval.Principal) (Offer, erro
 	if !s.set.Enabled {
 		return o, nil
 	}
-	var err error
-	o.Languages, err = s.engines(ctx)
-	return o, err
+	return o, s.offered(ctx, &o)
 }

@@ -44,6 +44,9 @@ func (s *tokenServer) addScripts(ctx context.Context, o *offer) error {
 		return err
 	}
 	if o.tokensOf() <= have.ToolsBudget {
+		for _, name := range have.Plain { // which would be a second way to run a script
+			delete(o.tools, nameOf(name, code.EvalTool))
+		}
 		o.tools[executeCode] = s.executeTool(have.Languages)
 		return nil
 	}

@@ -48,7 +48,7 @@ func TestScriptsForTools(t *testing.T) {
 	h.engine()
 	h.install(say, echo("again", "any", "number"))
 	for _, era := range eras {
-		if got := names(t, h.stdio(era, nil)); got != "execute_code qjs__eval say__again say__any say__number" {
+		if got := names(t, h.stdio(era, nil)); got != "execute_code say__again say__any say__number" {
 			t.Errorf("%s: below the budget: %s", era, got)
 		}
 	}
