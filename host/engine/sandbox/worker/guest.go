@@ -128,7 +128,7 @@ func (g *remoteGuest) SetResponse(meta, body []byte) {
 // FuelLeft is what the worker said that is left, at most what there was.
 func (g *remoteGuest) FuelLeft() uint64 { return g.fuel - min(g.spent, g.fuel) }
 
-// Spend has the worker take fuel when the function returns.
+// Spend is what the worker takes from the fuel when the function returns.
 func (g *remoteGuest) Spend(fuel uint64) { g.spent += min(fuel, math.MaxInt64-g.spent) }
 
 // Call runs another export of the guest.
