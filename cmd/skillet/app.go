@@ -24,8 +24,11 @@ import (
 func run(ctx context.Context, t *terminal, args []string) int {
 	app := newApp(t)
 	l := t.updating(app, takeApart(app, args), args)
-	t.json, t.ended = l.Has("json"), ctx.Done()
-	err := t.start(ctx, app, l)
+	t.ctx, t.ended = ctx, ctx.Done()
+	err := t.readOutput(l)
+	if err == nil {
+		err = t.start(ctx, app, l)
+	}
 	if failed := t.out.Failed; err == nil && failed != nil {
 		err = fmt.Errorf("print the answer: %w", failed)
 	}
@@ -186,7 +189,7 @@ func (t *terminal) commands() []*cli.Command {
 func (t *terminal) prepare(c *cli.Command, path string) {
 	c.OnUsageError = func(ctx *cli.Context, err error, _ bool) error { return cmdline.FlagError(ctx, path, err) }
 	c.HideHelp, c.HideHelpCommand = true, true
-	c.Flags = append(c.Flags, commonFlags()...)
+	c.Flags = withCommon(c.Flags)
 	for _, s := range c.Subcommands {
 		t.prepare(s, path+" "+s.Name)
 	}
@@ -212,6 +215,18 @@ func (t *terminal) prepare(c *cli.Command, path string) {
 	}
 }
 
+// withCommon adds to the flags of a command those that all of them have. -o is a file where
+// one is written.
+func withCommon(flags []cli.Flag) []cli.Flag {
+	writes := cmdline.LookFor(flags, "o") != nil
+	for _, f := range commonFlags() {
+		if f.Names()[0] != "format" || !writes {
+			flags = append(flags, f)
+		}
+	}
+	return flags
+}
+
 // hinted makes sure that an error of usage says how to get out of it.
 func hinted(err error, path string) error {
 	e := (*fault.Error)(nil)
@@ -223,12 +238,11 @@ func hinted(err error, path string) error {
 
 // commonFlags are the flags that every command takes.
 func commonFlags() []cli.Flag {
-	return []cli.Flag{
+	return append([]cli.Flag{
 		&cli.StringFlag{Name: "home", Usage: "the `DIR` that holds everything; without it $SKILLET_HOME, or ~/.skillet"},
-		&cli.BoolFlag{Name: "json", Usage: "print JSON, for programs"},
 		&cli.StringSliceFlag{Name: "set", Usage: "set `KEY=VALUE` this time; may be repeated"},
 		&cli.StringFlag{Name: "env-file", Usage: "read settings from `FILE` rather than from the environment file of the home"},
-	}
+	}, outputFlags()...)
 }
 
 func (t *terminal) unknownCommand(c *cli.Context) error {
@@ -249,7 +263,6 @@ func (t *terminal) withHost(do action) cli.ActionFunc {
 // withHostFor does so for one that says what it will run.
 func (t *terminal) withHostFor(expect func(*cli.Context) host.Expectation, do action) cli.ActionFunc {
 	return func(c *cli.Context) error {
-		t.json = c.Bool("json")
 		home, err := t.home(c)
 		if err != nil {
 			return err

@@ -23,7 +23,6 @@ func (t *terminal) auditVerify() *cli.Command {
 		if !c.IsSet("export") {
 			return t.withHost(t.verifyHome)(c)
 		}
-		t.json = c.Bool("json")
 		if c.IsSet("against") {
 			return fault.Errorf(fault.KindUsage, "--against compares a home with an export, and --export looks at no home").WithHint("leave one of them out")
 		}

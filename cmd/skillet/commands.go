@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
-	"encoding/json"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -72,15 +70,4 @@ func one[On any](what string, do func(ctx context.Context, c *cli.Context, on On
 // answered prints the result of a call: show does so for people.
 func answered[T any](t *terminal, v T, err error, show func(T)) error {
 	return t.answered(v, err, func() { show(v) })
-}
-
-// line prints v as a line of JSON.
-func (t *terminal) line(v any) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(t.filled(v)); err != nil {
-		return err
-	}
-	return writeEscaped(t.out, b.Bytes())
 }

@@ -37,7 +37,6 @@ func (t *terminal) devCommand() *cli.Command {
 }
 
 func (t *terminal) dev(c *cli.Context) error {
-	t.json = c.Bool("json")
 	at, err := oneDir(c)
 	if err != nil {
 		return err

@@ -10,7 +10,6 @@ import (
 
 func (t *terminal) explainCommand() *cli.Command {
 	return command("explain", nil, func(c *cli.Context) error {
-		t.json = c.Bool("json")
 		if !c.Args().Present() {
 			return t.answer(govern.Rules(), t.showRules)
 		}

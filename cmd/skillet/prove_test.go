@@ -61,7 +61,7 @@ func newPerson(t *testing.T) *person {
 func (p *person) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, p.program, args...)
 	cmd.Dir = p.work
-	cmd.Env = []string{"SKILLET_HOME=" + p.home, "HOME=" + p.work, "USER=ada", "SKILLET_SECRET_KEY=file", "PATH=" + os.Getenv("PATH")}
+	cmd.Env = []string{"SKILLET_HOME=" + p.home, "HOME=" + p.work, "USER=ada", "SKILLET_SECRET_KEY=file", "NO_COLOR=1", "PAGER=cat", "PATH=" + os.Getenv("PATH")}
 	return cmd
 }
 

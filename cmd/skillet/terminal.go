@@ -2,9 +2,7 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +14,8 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
+	"github.com/skillet-run/skillet/cmd/skillet/internal/look"
+	"github.com/skillet-run/skillet/cmd/skillet/internal/query"
 	"github.com/skillet-run/skillet/cmd/skillet/internal/screen"
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/admit"
@@ -37,19 +37,28 @@ type terminal struct {
 	// keyring is nil for that of the system.
 	keyring host.Keyring
 	json    bool
+	// pick is what is printed of the JSON, or of the answer of a tool; nil for all of it.
+	pick *query.Query
+	// wide is that tables are not fit to the terminal.
+	wide bool
+	// look is how answers look, and errLook what goes to err.
+	look, errLook look.Style
 	// elsewhere is how a command names the home of --home; empty without that flag.
 	elsewhere string
-	// ended is closed when the command is to end: somebody pressed Ctrl-C.
+	// ctx ends when the command is to end: somebody pressed Ctrl-C. ended is its channel.
+	ctx   context.Context
 	ended <-chan struct{}
 	// inTTY, outTTY and errTTY say which of the streams are terminals.
 	inTTY, outTTY, errTTY bool
 }
 
 func newTerminal(in, out, err *os.File, environ []string) *terminal {
-	return &terminal{
+	t := &terminal{
 		in: in, out: screen.NewAnswers(out), err: screen.New(err), environ: environ,
 		inTTY: isTerminal(in), outTTY: isTerminal(out), errTTY: isTerminal(err),
 	}
+	t.look, t.errLook = look.For(t.outTTY, t.getenv), look.For(t.errTTY, t.getenv)
+	return t
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
@@ -124,12 +133,12 @@ func (t *terminal) hidden(in *os.File, prompt string) ([]byte, error) {
 
 // note prints a line for people, on the error stream.
 func (t *terminal) note(format string, args ...any) {
-	fmt.Fprintf(t.err, format+"\n", args...)
+	fmt.Fprintln(t.err, t.errLook.Line(fmt.Sprintf(format, args...)))
 }
 
 // say prints a line of the answer.
 func (t *terminal) say(format string, args ...any) {
-	fmt.Fprintf(t.out, format+"\n", args...)
+	fmt.Fprintln(t.out, t.look.Line(fmt.Sprintf(format, args...)))
 }
 
 // answer prints v as JSON when --json was given, and calls plain otherwise.
@@ -181,27 +190,6 @@ func (t *terminal) answerEach(all any, failed *fault.Error) error {
 	return nil
 }
 
-// maxIndented is the longest JSON that is printed in lines: indenting a deep
-// answer of a skill's multiplies it.
-const maxIndented = 64 << 10
-
-func (t *terminal) printJSON(v any) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(t.filled(v)); err != nil {
-		return err
-	}
-	if b.Len() <= maxIndented {
-		var lines bytes.Buffer
-		if err := json.Indent(&lines, b.Bytes(), "", "  "); err != nil {
-			return err
-		}
-		b = lines
-	}
-	return writeEscaped(t.out, b.Bytes())
-}
-
 // failure is what --json prints when a command fails.
 type failure struct {
 	OK    bool         `json:"ok"`
@@ -210,7 +198,7 @@ type failure struct {
 
 // fail prints an error: what, and how to get out of it.
 func (t *terminal) fail(e *fault.Error) {
-	if t.json && t.printJSON(failure{Error: e}) == nil {
+	if t.json && t.pick == nil && t.printJSON(failure{Error: e}) == nil {
 		return
 	}
 	t.tell(e)
@@ -220,7 +208,7 @@ func (t *terminal) fail(e *fault.Error) {
 // that none of them can pass for a line of ours.
 func (t *terminal) tell(e *fault.Error) {
 	first, rest, _ := strings.Cut(e.Message, "\n")
-	t.note("skillet: %s", plain(first))
+	t.note("%s %s", t.errLook.Bad("skillet:"), plain(first))
 	for l := range strings.Lines(rest) {
 		t.note("  | %s", plain(strings.TrimSuffix(l, "\n")))
 	}
@@ -281,20 +269,6 @@ func (t *terminal) table(header string, rows [][]string) {
 // rawNote prints what a script wrote to its standard error, made safe for terminals.
 func (t *terminal) rawNote(b []byte) error {
 	_, err := io.WriteString(t.err, plainLines(string(b)))
-	return err
-}
-
-// raw prints a tool's answer: as it is into a pipe, made safe on a terminal.
-func (t *terminal) raw(b []byte) error {
-	if !t.outTTY {
-		_, err := t.out.Write(b)
-		return err
-	}
-	text := plainLines(string(b))
-	if !strings.HasSuffix(text, "\n") {
-		text += "\n"
-	}
-	_, err := io.WriteString(t.out, text)
 	return err
 }
 

@@ -36,6 +36,12 @@ func (p *person) sit(args ...string) *session {
 func (p *person) sitAt(cmd *exec.Cmd) *session {
 	p.t.Helper()
 	hands, terminal := openPTY(p.t)
+	return p.sitBetween(cmd, hands, terminal)
+}
+
+// sitBetween starts a command at a terminal whose other end is in a person's hands.
+func (p *person) sitBetween(cmd *exec.Cmd, hands, terminal *os.File) *session {
+	p.t.Helper()
 	s := &session{t: p.t, cmd: cmd, keys: hands, closed: make(chan struct{})}
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = terminal, terminal, terminal
 	s.cmd.SysProcAttr = controlling()

@@ -42,7 +42,7 @@ var foreign = map[string][]string{
 	"github.com/hashicorp/go-hclog":         {"host", "host/*", "plugins", "plugins/agent/builtin"},
 	"github.com/hashicorp/go-plugin":        {"plugins"},
 	"github.com/in-toto/attestation":        {"manifests/signature"},
-	"github.com/itchyny/gojq":               {"skills/json"},
+	"github.com/itchyny/gojq":               {"cmd/skillet/internal/query", "skills/json"},
 	"github.com/knadh/koanf":                {"host/base/config"},
 	"github.com/modelcontextprotocol":       {"host/edge/mcp", "host/fetch/source/mcpskill", "host/run/mcpserver", "host/run/mcpserver/mcptest"}, // the server, what fetches skills, the client, and its tests
 	"github.com/opencontainers":             {"host/fetch/source/oci"},

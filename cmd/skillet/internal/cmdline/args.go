@@ -108,6 +108,21 @@ func (l Line) Has(names ...string) bool {
 	})
 }
 
+// Value is what the last flag of one of the names is given; empty for none.
+func (l Line) Value(names ...string) (value string) {
+	for i, f := range l.Flags {
+		if !strings.HasPrefix(f, "-") || !slices.Contains(names, FlagName(f)) {
+			continue
+		}
+		if _, v, ok := strings.Cut(f, "="); ok {
+			value = v
+		} else if i+1 < len(l.Flags) {
+			value = l.Flags[i+1]
+		}
+	}
+	return value
+}
+
 // FlagsBelow are the flags of a command and of all commands below it: before a
 // subcommand is named, its flags may already have been given.
 func FlagsBelow(flags []cli.Flag, commands []*cli.Command) []cli.Flag {
