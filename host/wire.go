@@ -171,7 +171,7 @@ func (h *Host) keepHistory(ctx context.Context) {
 func (h *Host) wireAdmit() {
 	h.admit = admit.New(h.log.Named("admit"), admit.Parts{
 		Registry: h.registry, Approvals: h.approvals, Trust: h.trust, Installer: h.installer, Runner: h.runner, Sources: h.sources, Invoke: h.invoke,
-		Recordings: h.recordings, Shadow: h.tries.Shadow,
+		Recordings: h.recordings, Shadow: h.tries.Shadow, Evidence: h.evidence,
 		Sign: h.govern.Keys.Sign, CatchUp: h.CatchUp, Now: h.watch.Now, Ceilings: h.ceilings(), Engines: script.Names(), Home: h.home,
 	})
 }

@@ -92,10 +92,12 @@ func (t *terminal) deciding(ctx context.Context, c *cli.Context, h *host.Host, v
 		return p, fault.Errorf(fault.KindUsage, "approvals %s needs confirmation, and nobody can be asked here", verb).
 			WithHint("look at it with `skillet approvals show %s`, then add --yes", p.ID)
 	}
-	if err := t.showProposal(ctx, h, govern.ShowProposal{ID: p.ID}); err != nil {
+	v, err := t.look(ctx, h, govern.ShowProposal{ID: p.ID})
+	if err != nil {
 		return p, err
 	}
-	return p, t.confirm("approvals "+verb, strings.ToUpper(verb[:1])+verb[1:]+" this?")
+	t.showBrief(v)
+	return p, t.confirmDetailed("approvals "+verb, strings.ToUpper(verb[:1])+verb[1:]+" this?", func() ([]string, error) { return t.wholeProposal(ctx, h, v) })
 }
 
 // toolsOf is the end of a sentence that says which tools a skill has.

@@ -18,11 +18,9 @@ func (t *terminal) approvalsShow() *cli.Command {
 }
 
 func (t *terminal) showProposal(ctx context.Context, h *host.Host, req govern.ShowProposal) error {
-	done := t.waiting("looking at %s", req.ID)
-	v, err := h.Govern().Proposals.Show(ctx, t.person(), req)
-	done()
+	v, err := t.look(ctx, h, req)
 	return t.answered(v, err, func() {
-		style := lines.Style{All: "`skillet approvals show " + v.ID + " --full`", Way: t.inWords}
+		style := lines.Style{Detail: lines.Usual, All: "`skillet approvals show " + v.ID + " --full`", Way: t.inWords}
 		if req.Full {
 			style.Detail = lines.Full
 		}
@@ -32,6 +30,27 @@ func (t *terminal) showProposal(ctx context.Context, h *host.Host, req govern.Sh
 			t.say("      or: skillet approvals reject %s --reason 'why'", v.ID)
 		}
 	})
+}
+
+// look gathers what a person decides on about a proposal.
+func (t *terminal) look(ctx context.Context, h *host.Host, req govern.ShowProposal) (govern.Proposed, error) {
+	defer t.waiting("looking at %s", req.ID)()
+	return h.Govern().Proposals.Show(ctx, t.person(), req)
+}
+
+// showBrief shows a proposal in short, in front of a question about it.
+func (t *terminal) showBrief(v govern.Proposed) {
+	printAll(t.note, lines.Proposal(lines.Style{All: "the answer d", Way: t.inWords}, v))
+	if v.Type.Package() && govern.Undecided(v.Proposal) {
+		t.note(moreBehind)
+	}
+}
+
+// wholeProposal is a proposal with nothing left out.
+func (t *terminal) wholeProposal(ctx context.Context, h *host.Host, v govern.Proposed) ([]string, error) {
+	defer t.waiting("looking at %s", v.ID)()
+	whole, err := h.Govern().Proposals.Whole(ctx, t.person(), v)
+	return lines.Proposal(lines.Style{Detail: lines.Full, Way: t.inWords}, whole), err
 }
 
 // despite are the flags with which a package in quarantine can be approved.

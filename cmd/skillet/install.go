@@ -143,17 +143,16 @@ func (t *terminal) installOne(ctx context.Context, c *cli.Context, h *host.Host,
 		Arrival: a, Find: c.StringSlice("find"), Isolated: c.Bool("isolated"), GeneratedBy: c.String("generated-by"), Rationale: c.String("rationale"),
 		Terms: t.terms(c, ws, c.Bool("dry-run")),
 	}
-	plan, r, err := t.carryOut(ctx, c, h, change, c.Bool("dry-run"), t.showInstallation)
+	plan, r, err := t.carryOut(ctx, c, h, change, c.Bool("dry-run"), showInstallation)
 	if err == nil && !c.Bool("dry-run") {
 		t.noteInstalled(plan, r)
 	}
 	return admit.Installation(a.Name, plan, r, explain(err)), err
 }
 
-// showInstallation shows what would be installed, and returns the question about it.
-func (t *terminal) showInstallation(p *admit.Plan, s lines.Style) string {
-	t.showPackages(p, s)
-	return grantQuestion(p, "Install")
+// showInstallation is a [shower] of what would be installed.
+func showInstallation(p *admit.Plan, s lines.Style) ([]string, string) {
+	return packagePages(p, s), grantQuestion(p, "Install")
 }
 
 // grantQuestion is what a person is asked about the packages of a plan; verb is what
@@ -210,10 +209,13 @@ func (t *terminal) style(c *cli.Context, all string) lines.Style {
 // inWords is a hint in the words of the command line.
 func (t *terminal) inWords(h fault.Hint) string { return t.way(h.Text, h.Remedies) }
 
+// A shower is what a person decides on about a plan, in lines, and the question about it.
+type shower func(*admit.Plan, lines.Style) (page []string, question string)
+
 // carryOut plans a change, asks who has to be asked, and commits it. show is called for
-// plans that are looked at, and returns the question. With dry, nothing is committed. What
+// plans that are looked at. With dry, nothing is committed. What
 // nobody was asked about is planned again when others changed the same meanwhile.
-func (t *terminal) carryOut(ctx context.Context, c *cli.Context, h *host.Host, change admit.Change, dry bool, show func(*admit.Plan, lines.Style) string) (*admit.Plan, admit.Result, error) {
+func (t *terminal) carryOut(ctx context.Context, c *cli.Context, h *host.Host, change admit.Change, dry bool, show shower) (*admit.Plan, admit.Result, error) {
 	for n := 0; ; n++ {
 		p, err := h.Admit().Plan(ctx, t.person(), change)
 		if err != nil {
@@ -229,7 +231,10 @@ func (t *terminal) carryOut(ctx context.Context, c *cli.Context, h *host.Host, c
 			if ask && s.Detail != lines.Full {
 				s.Detail = lines.Brief
 			}
-			question = show(p, s)
+			var page []string
+			if page, question = show(p, s); !t.json {
+				printAll(t.note, page)
+			}
 		}
 		switch {
 		case p.Refused != nil:
@@ -240,7 +245,11 @@ func (t *terminal) carryOut(ctx context.Context, c *cli.Context, h *host.Host, c
 		consent := admit.NotAsked
 		switch {
 		case ask:
-			if err := t.confirmDetailed(strings.TrimSpace(p.Kind+" "+p.Skill), question, func() { show(p, t.style(c, "")) }); err != nil {
+			if err := t.confirmDetailed(strings.TrimSpace(p.Kind+" "+p.Skill), question, func() ([]string, error) {
+				err := h.Admit().Whole(ctx, t.person(), p)
+				page, _ := show(p, lines.Style{Detail: lines.Full, Way: t.inWords})
+				return page, err
+			}); err != nil {
 				return p, admit.Result{}, err
 			}
 			consent = admit.Shown
@@ -266,16 +275,16 @@ func (t *terminal) tellTrust(p *admit.Plan) {
 	}
 }
 
-// showPackages shows all that would be installed, and what else changes.
-func (t *terminal) showPackages(p *admit.Plan, s lines.Style) {
-	if t.json {
-		return
-	}
-	printAll(t.note, lines.Plan(s, p, func(one *admit.Package) string { return "`skillet install " + one.Name + " --dry-run --full`" }))
+// moreBehind says what the page in brief leaves out.
+const moreBehind = "answer d to see the rest first: tools, limits, what models read, what is different"
+
+// packagePages are all that would be installed, and what else changes.
+func packagePages(p *admit.Plan, s lines.Style) []string {
+	page := lines.Plan(s, p, func(one *admit.Package) string { return "`skillet install " + one.Name + " --dry-run --full`" })
 	if s.Detail == lines.Brief {
-		t.note("answer d to see the rest first: tools, limits, what models read, what is different")
+		page = append(page, moreBehind)
 	}
-	printAll(t.note, lines.Summary(p.Packages))
+	return append(page, lines.Summary(p.Packages)...)
 }
 
 // noteInstalled says what was installed.

@@ -40,7 +40,7 @@ func (t *terminal) rollback(ctx context.Context, c *cli.Context, h *host.Host) e
 }
 
 // unshown is for plans of which nothing is shown before they are carried out.
-func unshown(*admit.Plan, lines.Style) string { return "" }
+func unshown(*admit.Plan, lines.Style) ([]string, string) { return nil, "" }
 
 func (t *terminal) rolledBack(verb string, r admit.RolledBack) error {
 	return t.answer(r, func() {

@@ -78,7 +78,7 @@ func (t *terminal) importSet(ctx context.Context, c *cli.Context, h *host.Host) 
 		return err
 	}
 	dry := c.Bool("dry-run")
-	plan, r, err := t.carryOut(ctx, c, h, admit.Import{Set: c.Args().First(), Terms: t.terms(c, ws, dry)}, dry, t.showInstallation)
+	plan, r, err := t.carryOut(ctx, c, h, admit.Import{Set: c.Args().First(), Terms: t.terms(c, ws, dry)}, dry, showInstallation)
 	imports := r.Imports
 	if dry && plan != nil {
 		imports = plan.Imports

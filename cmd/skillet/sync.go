@@ -41,9 +41,8 @@ func (t *terminal) sync(ctx context.Context, c *cli.Context, h *host.Host) error
 	}
 	dry := c.Bool("dry-run")
 	change := admit.Sync{Lock: path, Prune: c.Bool("prune"), Terms: t.terms(c, ws, dry)}
-	plan, r, err := t.carryOut(ctx, c, h, change, dry, func(p *admit.Plan, s lines.Style) string {
-		t.showPackages(p, s)
-		return syncQuestion(p, change.Prune)
+	plan, r, err := t.carryOut(ctx, c, h, change, dry, func(p *admit.Plan, s lines.Style) ([]string, string) {
+		return packagePages(p, s), syncQuestion(p, change.Prune)
 	})
 	for _, b := range r.Became {
 		t.showOutcome(b.Package, b.Outcome)

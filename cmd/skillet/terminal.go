@@ -48,13 +48,15 @@ type terminal struct {
 	// ctx ends when the command is to end: somebody pressed Ctrl-C. ended is its channel.
 	ctx   context.Context
 	ended <-chan struct{}
+	// pages is where a pager shows what people read: the error stream, when it is a file.
+	pages *os.File
 	// inTTY, outTTY and errTTY say which of the streams are terminals.
 	inTTY, outTTY, errTTY bool
 }
 
 func newTerminal(in, out, err *os.File, environ []string) *terminal {
 	t := &terminal{
-		in: in, out: screen.NewAnswers(out), err: screen.New(err), environ: environ,
+		in: in, out: screen.NewAnswers(out), err: screen.New(err), pages: err, environ: environ,
 		inTTY: isTerminal(in), outTTY: isTerminal(out), errTTY: isTerminal(err),
 	}
 	t.look, t.errLook = look.For(t.outTTY, t.getenv), look.For(t.errTTY, t.getenv)
@@ -297,9 +299,9 @@ func (t *terminal) confirm(what, question string) error {
 	return err
 }
 
-// confirmDetailed is confirm for what was shown in short: the answer d has details shown,
-// and asks again.
-func (t *terminal) confirmDetailed(what, question string, details func()) error {
+// confirmDetailed is confirm for what was shown in short: the answer d shows the details in a
+// pager, and asks again.
+func (t *terminal) confirmDetailed(what, question string, details func() ([]string, error)) error {
 	for {
 		word, err := t.answerTo(question)
 		switch {
@@ -310,8 +312,19 @@ func (t *terminal) confirmDetailed(what, question string, details func()) error 
 		case word != "d":
 			return declined(what)
 		}
-		details()
+		if err := t.showDetails(details); err != nil {
+			return err
+		}
 	}
+}
+
+// showDetails shows the details of what a person was asked about.
+func (t *terminal) showDetails(details func() ([]string, error)) error {
+	all, err := details()
+	if err == nil {
+		t.paged(all)
+	}
+	return err
 }
 
 // standardOutput is how a command line names standard output as a file to write.

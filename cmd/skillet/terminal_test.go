@@ -188,13 +188,25 @@ func TestApproveShowsAndAsks(t *testing.T) {
 
 	s = p.sit("approvals", "approve", id[:6])
 	s.sees("Approve this? [y/N]")
-	for _, want := range []string{"model:some-model", "because: asked thrice", "send GET requests to https://api.example.com", "main.wasm", "digest sha256:"} {
+	for _, want := range []string{"model:some-model", "because: asked thrice", "send GET requests to https://api.example.com", "digest sha256:", "answer d to see the rest", "nobody signed it, from "} {
 		if !strings.Contains(s.shown(), want) {
 			t.Errorf("the question does not show %q:\n%s", want, s.shown())
 		}
 	}
+	short := len(s.shown())
+	if strings.Contains(s.shown(), "limits:") {
+		t.Errorf("in short it is\n%s", s.shown())
+	}
+	s.types("d\n")
+	for _, want := range []string{"limits:", "added", "main.wasm", "in short, install gen@1.0.0:", "Approve this? [y/N]"} {
+		s.seesAfter(short, want)
+	}
 	s.types("n\n")
 	s.ends(3)
+	s = p.sit("approvals", "approve", id)
+	s.sees("[y/N]")
+	s.types(ctrlC)
+	s.ends(interrupted)
 	if p.pending() != id {
 		t.Error("it does not wait any more")
 	}
@@ -490,4 +502,25 @@ func (p *person) guest(dir, name string) string {
 		"security":{"permissions":{"network":[],"file_read":[],"file_write":[],"secrets":[],"kv":{},"notify":{}}}}`, name))
 	buildGuest(p.t, wasm, "./testdata/guest", "-buildmode=c-shared")
 	return "./" + dir
+}
+
+// Who wants to see everything gets it in their pager, and is asked again when that ends.
+func TestDetailsAreShownInAPager(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.pack("asks", "asks", "1.0.0", `"kv":{"reason":"to remember"}`)
+	cmd := p.command(t.Context(), "install", "./asks")
+	cmd.Env = append(cmd.Env, "PAGER=sed s/^/page:/")
+	s := p.sitAt(cmd)
+	s.sees("[y/N]")
+	before := len(s.shown())
+	s.types("d\n")
+	for _, want := range []string{"page:asks@1.0.0", "page:  limits:", "page:in short, install asks@1.0.0:", "Install and grant this? [y/N]"} {
+		s.seesAfter(before, want)
+	}
+	s.types(ctrlC)
+	s.ends(interrupted)
+	if got := p.must(0, "list", "--json"); strings.TrimSpace(got) != "[]" {
+		t.Errorf("interrupted, and there is\n%s", got)
+	}
 }

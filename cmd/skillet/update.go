@@ -72,29 +72,29 @@ func (t *terminal) update(ctx context.Context, c *cli.Context, h *host.Host) err
 // updateOne plans the update of one skill, shows it to whom it is to be shown, asks, and
 // carries it out.
 func (t *terminal) updateOne(ctx context.Context, c *cli.Context, h *host.Host, change admit.Update) (*admit.Plan, admit.Result, error) {
-	return t.carryOut(ctx, c, h, change, c.Bool("dry-run"), func(p *admit.Plan, s lines.Style) string {
-		t.showUpdatePlan(c, p, s)
-		return grantQuestion(p, "Update")
+	return t.carryOut(ctx, c, h, change, c.Bool("dry-run"), func(p *admit.Plan, s lines.Style) ([]string, string) {
+		return updatePage(p, s, c.Bool("dry-run")), grantQuestion(p, "Update")
 	})
 }
 
-// showUpdatePlan shows what an update comes to: all of it to who looks at it, and otherwise
-// what the new version did on recorded calls.
-func (t *terminal) showUpdatePlan(c *cli.Context, p *admit.Plan, s lines.Style) {
+// updatePage is what an update comes to: all of it to who looks at it, and otherwise what the
+// new version did on recorded calls.
+func updatePage(p *admit.Plan, s lines.Style, preview bool) (page []string) {
 	main := p.Main()
 	looked := main != nil && main.Looked
-	if looked || c.Bool("dry-run") && len(p.Activate) > 0 {
-		t.showPackages(p, s)
+	if looked || preview && len(p.Activate) > 0 {
+		page = packagePages(p, s)
 	}
-	for _, up := range p.Upgrades {
-		if c.Bool("dry-run") && !t.json {
-			printAll(t.note, lines.Upgrade(up))
+	if preview {
+		for _, up := range p.Upgrades {
+			page = append(page, lines.Upgrade(up)...)
 		}
 	}
-	if p.Replays != nil && !looked && !t.json {
-		t.note("%s %s:", plain(p.Skill), plain(p.To))
-		printAll(t.note, lines.Shadow(lines.Style{All: "--full"}, p.Replays))
+	if p.Replays != nil && !looked {
+		page = append(page, plain(p.Skill)+" "+plain(p.To)+":")
+		page = append(page, lines.Shadow(lines.Style{All: "--full"}, p.Replays)...)
 	}
+	return page
 }
 
 // checkUpdate refuses flags that do not go together, and reads the share.

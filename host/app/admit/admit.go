@@ -20,6 +20,7 @@ import (
 	"github.com/skillet-run/skillet/host/fetch/source"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/install/closure"
+	"github.com/skillet-run/skillet/host/install/evidence"
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/record/registry"
 	"github.com/skillet-run/skillet/host/record/trust"
@@ -45,6 +46,8 @@ type Parts struct {
 	// nothing done for real; nil for one of which there are none.
 	Recordings *recording.Archive
 	Shadow     func(context.Context, *bundle.Package) (*replay.Shadow, error)
+	// Evidence gathers what is known about a package.
+	Evidence *evidence.Collector
 	// Sign signs a package, in the form of artifact and in any other, with the key of the
 	// home, which it makes when there is none.
 	Sign func(ctx context.Context, by approval.Human, p *bundle.Package, artifact manifests.Digest) (Signature, error)

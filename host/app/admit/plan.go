@@ -92,6 +92,8 @@ type Package struct {
 	// Difference is the package beside the active version of its skill.
 	Difference Comparison      `json:"difference"`
 	Findings   findings.Report `json:"findings"`
+	// Similar are installed skills that are much like it.
+	Similar []evidence.Similar `json:"similar"`
 	// Summary is what should not be missed.
 	Summary []evidence.Point `json:"summary"`
 	// Read is what models read of a new skill; nil for what replaces a version.
@@ -253,7 +255,7 @@ func (p *Plan) stands(ctx context.Context, s *Service, named *Arrival) error {
 }
 
 func (s *Service) packageOf(plan install.Plan, got *source.Fetched) Package {
-	pkg := Package{Plan: plan, Name: got.Source, Summary: []evidence.Point{}, got: got}
+	pkg := Package{Plan: plan, Name: got.Source, Summary: []evidence.Point{}, Similar: []evidence.Similar{}, got: got}
 	bounds := plan.Limits.Within(s.parts.Ceilings)
 	pkg.Limits, pkg.Cut = bounds.Limits, bounds.Cut
 	for _, f := range plan.Trust.Findings {

@@ -34,17 +34,27 @@ type (
 	Point    = evidence.Point
 	Rule     = findings.Rule
 	Severity = findings.Severity
-	// A Comparison is a package beside the active version of its skill.
-	Comparison = review.Comparison
-	// A CodeFinding is what a static scan found.
-	CodeFinding = findings.Finding
+	// A Page is a package as a person decides about it.
+	Page = evidence.Page
+	// CodeFindings are what a static scan found, and a CodeFinding is one of them.
+	CodeFindings = findings.Report
+	CodeFinding  = findings.Finding
 )
 
 // Version is that of how the proposal stands.
 func (p Proposed) Version() seen.Version { return seen.Of(p.Proposal) }
 
-// Compared is a package beside the active version of its skill.
-func (p Proposed) Compared() Comparison { return Comparison{With: p.With, Difference: p.Difference} }
+// Page is a package that waits as a person decides about it.
+func (p Proposed) Page() Page {
+	page := Page{
+		Skill: p.Skill, Version: p.Proposal.Version, Digest: p.Digest, Kind: p.Kind, Source: p.Source, Origin: p.Origin, Signer: p.Signer,
+		Replaces: p.With, Asks: p.Requested, Bounds: limit.Bounds{Limits: p.Limits, Cut: p.Cut}, Read: p.Read, Evidence: p.Evidence,
+	}
+	if len(p.Interprets) > 0 {
+		page.Notes = []string{review.InterpreterWords(p.Interprets)}
+	}
+	return page
+}
 
 // TestPassed is the outcome of a test of a package that passed.
 const TestPassed = casetest.Passed
@@ -87,6 +97,16 @@ func (s *Proposals) Show(ctx context.Context, by approval.Principal, req ShowPro
 	return v, s.summarize(ctx, by, &v)
 }
 
+// Whole is a proposal that was shown, with all of what is different, however long it is. Tests
+// are not run again.
+func (s *Proposals) Whole(ctx context.Context, by approval.Principal, v Proposed) (Proposed, error) {
+	w, err := s.Show(ctx, by, ShowProposal{ID: v.ID, Full: true, NoTests: true})
+	if err == nil && w.Version() == v.Version() {
+		w.Tests, w.Replays, w.Summary = v.Tests, v.Replays, v.Summary
+	}
+	return w, err
+}
+
 // collect gathers the evidence about a package that waits.
 func (s *Proposals) collect(ctx context.Context, req ShowProposal, v *Proposed) error {
 	pkg, err := s.p.Registry.Package(ctx, v.Digest)
@@ -117,10 +137,7 @@ func (s *Proposals) summarize(ctx context.Context, by approval.Principal, v *Pro
 		v.Findings, err = agents.Scan(ctx, v.Agent.Name, v.Agent.After)
 		v.Summary, err = evidence.AgentPoints(*v.Agent, missing, v.Findings), errors.Join(err, missingErr)
 	case v.Type.Package():
-		v.Summary = evidence.Subject{
-			Kind: v.Kind, Asks: v.Requested, Replaces: v.With, Signer: v.Signer, Upgrade: v.Upgrade,
-			Findings: v.Findings, Tests: v.Tests, Replays: v.Replays,
-		}.Summary()
+		v.Summary = v.Page().Summary()
 	}
 	return err
 }
@@ -141,9 +158,6 @@ func CompareDefinitions(c *AgentChange) review.File {
 
 // Unaided is what a skill of a kind can do with nothing granted.
 func Unaided(k manifests.Kind) string { return evidence.Unaided(k) }
-
-// InterpreterWords say that a package can run scripts for others.
-func InterpreterWords(interfaces []string) string { return review.InterpreterWords(interfaces) }
 
 // Rules are what static scans look for.
 func Rules() []Rule { return findings.Rules() }

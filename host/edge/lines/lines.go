@@ -18,8 +18,8 @@ import (
 // A Detail is how much is shown.
 type Detail int
 
-// Brief leaves to the summary of a plan what that says, Usual cuts long lists short, and Full
-// leaves nothing out. Only plans have a summary: of anything else Brief shows what Usual does.
+// Brief leaves to the summary of a page that is decided on what that says, Usual cuts long lists
+// short, and Full leaves nothing out. Of what has no summary Brief shows what Usual does.
 const (
 	Brief Detail = iota
 	Usual

@@ -41,6 +41,11 @@ type Evidence struct {
 	Similar []Similar `json:"similar"`
 }
 
+// Compared is the package beside the active version of its skill.
+func (e Evidence) Compared() review.Comparison {
+	return review.Comparison{With: e.With, Difference: e.Difference}
+}
+
 // Options say what is gathered.
 type Options struct {
 	// Limits bound the difference.

@@ -8,9 +8,8 @@ import (
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/review/findings"
 	"github.com/skillet-run/skillet/host/review/review"
-	"github.com/skillet-run/skillet/host/run/casetest"
-	"github.com/skillet-run/skillet/host/run/replay"
 	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/policies/limit"
 )
 
 // A Mark says at a glance what a [Point] is about.
@@ -31,29 +30,49 @@ type Point struct {
 	Text string `json:"text"`
 }
 
-// A Subject is the package that somebody decides about, with what is known of it.
-// Fields that are nil or empty were not looked at, or say nothing.
-type Subject struct {
-	Kind manifests.Kind
-	// Asks are what it asks for; Replaces is the version that it replaces, and
-	// Signer who signed it, each empty for none.
-	Asks     []approval.Ask
+// A Page is a package as a person decides about it, wherever they do: what it is, what it asks
+// for, and the evidence. Fields that are nil or empty were not looked at, or say nothing.
+type Page struct {
+	Skill   string
+	Version string
+	Digest  manifests.Digest
+	Kind    manifests.Kind
+	// Source is where it comes from and Signer who signed it, each empty for none; Origin
+	// is what brought it.
+	Source string
+	Origin string
+	Signer string
+	// Replaces is the version that it replaces as the active one; empty for none.
 	Replaces string
-	Signer   string
-	Upgrade  *review.Upgrade
-	Findings findings.Report
-	Tests    *casetest.Report
-	Replays  *replay.Shadow
+	// Asks are what it asks for, and Bounds the limits that hold on this host.
+	Asks   []approval.Ask
+	Bounds limit.Bounds
+	// Effect is what policies say to the whole, with the Reason and the names of Policies.
+	Effect, Reason string
+	Policies       []string
+	// Notes are what else a person should know.
+	Notes []string
+	// Read is what models read of a new skill.
+	Read *review.ReadByModels
+	Evidence
+}
+
+// Title says in a few words what would be done.
+func (p Page) Title() string {
+	if p.Replaces != "" && p.Replaces != p.Version {
+		return "replace " + p.Skill + "@" + p.Replaces + " by " + p.Version
+	}
+	return "install " + p.Skill + "@" + p.Version
 }
 
 // Summary is all that a person should not miss when they decide about a package,
 // in a few lines: what it asks for, what becomes different, and what speaks
 // against it.
-func (s Subject) Summary() []Point {
-	return slices.Concat(s.asks(), s.changes(), s.signature(), FindingPoints(s.Findings), s.tests(), s.replays())
+func (p Page) Summary() []Point {
+	return slices.Concat(p.asks(), p.changes(), p.signature(), FindingPoints(p.Findings), p.tests(), p.replays())
 }
 
-func (s Subject) asks() []Point {
+func (s Page) asks() []Point {
 	if len(s.Asks) == 0 {
 		return []Point{{Plain, "asks for nothing: " + Unaided(s.Kind)}}
 	}
@@ -88,7 +107,7 @@ func Unaided(k manifests.Kind) string {
 }
 
 // changes are what becomes different; what is newly asked for is said by the asks.
-func (s Subject) changes() []Point {
+func (s Page) changes() []Point {
 	if s.Upgrade == nil {
 		return nil
 	}
@@ -130,17 +149,28 @@ func stepPoint(s review.Step) Point {
 	return Point{marks[s.Change], s.Words}
 }
 
-func (s Subject) signature() []Point {
+func (s Page) signature() []Point {
+	from := ""
+	if s.Source != "" {
+		from = "from " + s.Source
+	}
 	switch {
 	case s.Upgrade != nil && s.Upgrade.Signer != nil: // said as what becomes different
-		return nil
+		if from == "" {
+			return nil
+		}
+		return []Point{{Plain, from}}
 	case s.Signer == "":
-		return []Point{{Plain, "nobody signed it"}}
+		return []Point{{Plain, strings.TrimSuffix("nobody signed it, "+from, ", ")}}
 	}
-	return []Point{{Plain, "signed by " + s.Signer}}
+	return []Point{{Plain, strings.TrimSuffix("signed by "+s.Signer+", "+from, ", ")}}
 }
 
-// FindingPoints say what a scan found: how much, and the worst of it.
+// maxWorst is how many findings a summary names.
+const maxWorst = 3
+
+// FindingPoints say what a scan found: how much, and the worst of it. Beside the first they name
+// others only where those are no mere information, one for each rule.
 func FindingPoints(r findings.Report) []Point {
 	if len(r.Findings) == 0 {
 		return []Point{{Plain, "the scan found nothing"}}
@@ -156,10 +186,16 @@ func FindingPoints(r findings.Report) []Point {
 	if worst.Severity == findings.Info {
 		p.Mark = Plain
 	}
-	return []Point{p}
+	ps, named := []Point{p}, []string{worst.Rule}
+	for _, f := range r.Findings[1:] {
+		if len(ps) < maxWorst && f.Severity != findings.Info && !slices.Contains(named, f.Rule) {
+			ps, named = append(ps, Point{Look, fmt.Sprintf("and %s in %s: %s", f.Rule, f.File, f.Message)}), append(named, f.Rule)
+		}
+	}
+	return ps
 }
 
-func (s Subject) tests() []Point {
+func (s Page) tests() []Point {
 	switch {
 	case s.Tests == nil:
 		return nil
@@ -173,7 +209,7 @@ func (s Subject) tests() []Point {
 	return []Point{p}
 }
 
-func (s Subject) replays() []Point {
+func (s Page) replays() []Point {
 	if s.Replays == nil {
 		return nil
 	}
