@@ -92,7 +92,7 @@ func (t *terminal) deciding(ctx context.Context, c *cli.Context, h *host.Host, v
 		return p, fault.Errorf(fault.KindUsage, "approvals %s needs confirmation, and nobody can be asked here", verb).
 			WithHint("look at it with `skillet approvals show %s`, then add --yes", p.ID)
 	}
-	v, err := t.look(ctx, h, govern.ShowProposal{ID: p.ID})
+	v, err := t.lookAt(ctx, h, govern.ShowProposal{ID: p.ID})
 	if err != nil {
 		return p, err
 	}

@@ -18,7 +18,7 @@ func (t *terminal) approvalsShow() *cli.Command {
 }
 
 func (t *terminal) showProposal(ctx context.Context, h *host.Host, req govern.ShowProposal) error {
-	v, err := t.look(ctx, h, req)
+	v, err := t.lookAt(ctx, h, req)
 	return t.answered(v, err, func() {
 		style := lines.Style{Detail: lines.Usual, All: "`skillet approvals show " + v.ID + " --full`", Way: t.inWords}
 		if req.Full {
@@ -32,8 +32,8 @@ func (t *terminal) showProposal(ctx context.Context, h *host.Host, req govern.Sh
 	})
 }
 
-// look gathers what a person decides on about a proposal.
-func (t *terminal) look(ctx context.Context, h *host.Host, req govern.ShowProposal) (govern.Proposed, error) {
+// lookAt gathers what a person decides on about a proposal.
+func (t *terminal) lookAt(ctx context.Context, h *host.Host, req govern.ShowProposal) (govern.Proposed, error) {
 	defer t.waiting("looking at %s", req.ID)()
 	return h.Govern().Proposals.Show(ctx, t.person(), req)
 }
