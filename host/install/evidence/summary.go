@@ -170,7 +170,7 @@ func (s Page) signature() []Point {
 const maxWorst = 3
 
 // FindingPoints say what a scan found: how much, and the worst of it. Beside the first they name
-// others only where those are no mere information, one for each rule.
+// others only where they are more than information, one for each rule.
 func FindingPoints(r findings.Report) []Point {
 	if len(r.Findings) == 0 {
 		return []Point{{Plain, "the scan found nothing"}}
