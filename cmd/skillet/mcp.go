@@ -41,19 +41,21 @@ func (t *terminal) mcp(ctx context.Context, c *cli.Context, h *host.Host) error 
 	if err != nil {
 		return err
 	}
-	return t.newMCP(h).Serve(ctx, client, t.in, t.out)
+	m := t.newMCP(h, false)
+	defer m.Close()
+	return m.Serve(ctx, client, t.in, t.out)
 }
 
-// newMCP makes the edge for models.
-func (t *terminal) newMCP(h *host.Host) *mcp.Edge {
+// newMCP makes the edge for models; with goals where something works on tasks.
+func (t *terminal) newMCP(h *host.Host, goals bool) *mcp.Edge {
 	return mcp.New(h.Log().Named("mcp"), mcp.Services{
-		Admit: h.Admit(), Invoke: h.Invoke(), Code: h.Code(), Explain: meaning.Of, Say: t.way, Decided: h.Decided, Refused: h.Govern().Tokens.Refused,
-	}, mcp.Settings{Version: upkeep.ThisBuild().Version})
+		Admit: h.Admit(), Invoke: h.Invoke(), Code: h.Code(), Work: h.Work(), Explain: meaning.Of, Say: t.way, Decided: h.Decided, Refused: h.Govern().Tokens.Refused,
+	}, mcp.Settings{Version: upkeep.ThisBuild().Version, Goals: goals})
 }
 
 // mountMCP serves models at /mcp of the service, until end is called.
-func (t *terminal) mountMCP(ctx context.Context, h *host.Host, edge *api.API) (end func()) {
-	m := t.newMCP(h)
+func (t *terminal) mountMCP(ctx context.Context, h *host.Host, edge *api.API, goals bool) (end func()) {
+	m := t.newMCP(h, goals)
 	edge.Mount(api.Mount{Path: "/mcp", Rights: []govern.Right{govern.RightCall}, Streams: mcp.IsStream, Handler: m.Handler(api.PassOf)})
 	ctx, stop := context.WithCancel(ctx)
 	clients := serveMCPClients(ctx, m, edge)

@@ -80,7 +80,7 @@ func (t *terminal) serve(ctx context.Context, c *cli.Context, h *host.Host, comm
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	defer t.mountMCP(ctx, h, edge)()
+	defer t.mountMCP(ctx, h, edge, !c.Bool("no-tasks"))()
 	defer func() { err = errors.Join(err, sent.Close(ctx)) }()
 	s := api.Serving{
 		Drain: c.Duration("drain"), Shown: shown, Requests: trace.With(context.Background(), sent.Tracer()),

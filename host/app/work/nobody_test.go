@@ -18,7 +18,7 @@ import (
 func TestNobody(t *testing.T) {
 	s, _ := New(hclog.NewNullLogger(), Parts{})
 	n := 0
-	for _, of := range []any{s.Tasks(), s.Calls(), s.Agents(), s.Providers(), s.Memories(), s.Usage()} {
+	for _, of := range []any{s.Tasks(), s.Calls(), s.Agents(), s.Providers(), s.Memories(), s.Usage(), s.Handles()} {
 		v := reflect.ValueOf(of)
 		for i := range v.NumMethod() {
 			name := v.Type().Elem().Name() + "." + v.Type().Method(i).Name

@@ -112,7 +112,9 @@ func progress(ctx context.Context, r *sdk.CallToolRequest) (logged func(invoke.L
 	telling.Go(func() {
 		n := 0.0
 		for text := range lines {
-			n++
+			if n++; muted(ctx) {
+				continue // a task has no progress
+			}
 			_ = r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: n, Message: text}) // who has gone needs none
 		}
 	})

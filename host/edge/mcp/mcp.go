@@ -27,6 +27,7 @@ import (
 	"github.com/skillet-run/skillet/host/app/code"
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/app/invoke"
+	"github.com/skillet-run/skillet/host/app/work"
 	"github.com/skillet-run/skillet/host/base/fault"
 )
 
@@ -35,6 +36,7 @@ type Services struct {
 	Admit  *admit.Service
 	Invoke *invoke.Service
 	Code   *code.Service
+	Work   *work.Service
 	// Explain says what an error means to a caller, and Say how to do what a remedy is, with
 	// the hint that speaks of it.
 	Explain func(error) *fault.Error
@@ -56,6 +58,11 @@ type Settings struct {
 	Idle time.Duration
 	// AnswerLife is how long the answer to a call with a key is kept; 0 for an hour.
 	AnswerLife time.Duration
+	// TaskAfter is after how long a call that is not answered becomes a task, for clients that take
+	// tasks; 0 for five seconds.
+	TaskAfter time.Duration
+	// Goals offers such clients to have goals worked on: something works on the tasks of the home.
+	Goals bool
 }
 
 // MaxMessage is the longest message of a client, in bytes.
@@ -70,6 +77,10 @@ type Edge struct {
 
 	mu      sync.Mutex
 	servers map[string]*tokenServer // by the name of the token
+	calls   map[string]*underway    // those that are made for tasks, by these
+	waiting map[string]uint64       // what Decided was when the call of a task was found to wait
+	ending  bool
+	making  sync.WaitGroup // of calls
 }
 
 // New makes an Edge.
@@ -77,7 +88,8 @@ func New(log hclog.Logger, s Services, set Settings) *Edge {
 	set.Watch = cmp.Or(set.Watch, time.Second)
 	set.Idle = cmp.Or(set.Idle, 30*time.Minute)
 	set.AnswerLife = cmp.Or(set.AnswerLife, time.Hour)
-	e := &Edge{s: s, set: set, log: log, servers: map[string]*tokenServer{}}
+	set.TaskAfter = cmp.Or(set.TaskAfter, 5*time.Second)
+	e := &Edge{s: s, set: set, log: log, servers: map[string]*tokenServer{}, calls: map[string]*underway{}, waiting: map[string]uint64{}}
 	_, _ = rand.Read(e.key[:]) // it never fails
 	return e
 }
@@ -205,11 +217,16 @@ func (e *Edge) serverOf(owner string, p govern.Pass) *tokenServer {
 	return s
 }
 
-// Close ends all sessions.
+// Close ends all sessions, and the calls that are made for tasks, which say that they were
+// interrupted.
 func (e *Edge) Close() {
+	defer e.making.Wait()
 	e.mu.Lock()
 	all := e.servers
-	e.servers = map[string]*tokenServer{}
+	e.servers, e.ending = map[string]*tokenServer{}, true
+	for _, u := range e.calls {
+		u.cancel()
+	}
 	e.mu.Unlock()
 	for _, s := range all {
 		s.end()

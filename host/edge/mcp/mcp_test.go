@@ -51,7 +51,7 @@ func newHome(t testing.TB) *home {
 	}
 	t.Cleanup(func() { _ = h.Close(context.WithoutCancel(t.Context())) })
 	edge := mcp.New(hclog.NewNullLogger(), mcp.Services{
-		Admit: h.Admit(), Invoke: h.Invoke(), Code: h.Code(), Explain: meaning.Of, Decided: h.Decided, Refused: h.Govern().Tokens.Refused,
+		Admit: h.Admit(), Invoke: h.Invoke(), Code: h.Code(), Work: h.Work(), Explain: meaning.Of, Decided: h.Decided, Refused: h.Govern().Tokens.Refused,
 		Say: func(hint string, rs []fault.Remedy) string { return fault.Fill(hint, rs, fault.Remedy.String) },
 	}, mcp.Settings{Watch: time.Millisecond})
 	t.Cleanup(edge.Close)
@@ -339,8 +339,7 @@ func TestRepeatedCalls(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
-	h.install(`{"name":"busy","version":"1.0.0","description":"d","type":"code_inline","command":"main.wasm","tools":[{"name":"spin","description":"d"}],
-		"security":{"resource_limits":{"max_execution_time":3600,"max_fuel":10000000000000}}}`, spin())
+	h.install(busy, spin())
 	for _, era := range eras {
 		cs := h.stdio(era, nil)
 		ctx, cancel := context.WithCancel(t.Context())

@@ -39,7 +39,10 @@ func (s *tokenServer) once(ctx context.Context, t tool, r *sdk.CallToolRequest) 
 		return s.again(ctx, kept, r)
 	}
 	defer func() { s.answers.End(kept, copied(res), sizeOf(res), res != nil && !waits(res)) }()
-	return s.asked(context.WithoutCancel(ctx), t, r)
+	if !isUnderway(ctx) { // which ends when its task is cancelled
+		ctx = context.WithoutCancel(ctx)
+	}
+	return s.asked(ctx, t, r)
 }
 
 // keyOf is the key of a call; empty for none.
@@ -109,12 +112,8 @@ func sumOf(p *sdk.CallToolParamsRaw) [32]byte {
 // not read. The state that it sends back with the same call says that it was asked.
 func (e *Edge) ask(owner string, p *sdk.CallToolParamsRaw, w pause) *sdk.CallToolResult {
 	return &sdk.CallToolResult{
-		InputRequests: sdk.InputRequestMap{"decision": &sdk.ElicitParams{
-			Mode:            "form",
-			Message:         fmt.Sprintf("%s\nLook at it: %s\nThen decide: %s, or %s\nWhat is answered here decides nothing. Go on when it is decided.", w.Message, w.Show, w.Approve, w.Reject),
-			RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`),
-		}},
-		RequestState: e.state(owner, p, w.Proposal),
+		InputRequests: sdk.InputRequestMap{"decision": form(w.question("Go on when it is decided."))},
+		RequestState:  e.state(owner, p, w.Proposal),
 	}
 }
 
@@ -133,10 +132,5 @@ func (e *Edge) signed(owner string, p *sdk.CallToolParamsRaw) bool {
 }
 
 // canBeAsked reports whether a client takes questions in the place of an answer.
-func canBeAsked(r *sdk.CallToolRequest) bool {
-	if r.ProtocolVersion() < newEra {
-		return false
-	}
-	c := r.ClientCapabilities()
-	return c != nil && c.Elicitation != nil && (c.Elicitation.Form != nil || c.Elicitation.URL == nil)
-}
+// One that takes tasks gets a task, which says it.
+func canBeAsked(r *sdk.CallToolRequest) bool { return answersForms(r) && !takesTasks(r) }

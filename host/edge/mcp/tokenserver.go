@@ -51,6 +51,7 @@ func (e *Edge) newTokenServer(owner string, p govern.Pass) *tokenServer {
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.TTLMs, c.CacheScope = cacheMS, "private" },
 	})
 	s.serveSkills()
+	s.serveTasks()
 	get := func(*http.Request) *sdk.Server { return s.server }
 	s.sessions = sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{
 		SessionTimeout: e.set.Idle, MaxRequestBodyBytes: MaxMessage, DisableLocalhostProtection: true, // the API has looked at the host
@@ -67,6 +68,7 @@ func capabilities() *sdk.ServerCapabilities {
 		Tools: &sdk.ToolCapabilities{ListChanged: true}, Prompts: &sdk.PromptCapabilities{ListChanged: true}, Resources: &sdk.ResourceCapabilities{ListChanged: true},
 	}
 	c.AddExtension(extSkills, map[string]any{"directoryRead": true})
+	c.AddExtension(extTasks, nil)
 	return c
 }
 
@@ -203,7 +205,13 @@ func (s *tokenServer) offered(ctx context.Context) (offer, error) {
 			return o, err
 		} // what is stopped or was just removed is not shown
 	}
-	return o, s.addScripts(ctx, &o)
+	if err := s.addScripts(ctx, &o); err != nil {
+		return o, err
+	}
+	if s.e.set.Goals && p.May(govern.RightWork) == nil {
+		o.tools[runTask] = s.goalTool()
+	}
+	return o, nil
 }
 
 // before is what was shown last.
