@@ -116,7 +116,7 @@ func (e *Edge) Serve(ctx context.Context, c Client, in io.Reader, out io.Writer)
 	defer watching.Wait()
 	defer stop()
 	watching.Go(func() { e.watch(ctx, func() []*tokenServer { return []*tokenServer{s} }) })
-	err := s.server.Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(in), Writer: nopCloser{out}, MaxLineLength: MaxMessage})
+	err := s.server.Run(ctx, draining{&sdk.IOTransport{Reader: io.NopCloser(in), Writer: nopCloser{out}, MaxLineLength: MaxMessage}})
 	if ctx.Err() != nil || gone(err) {
 		return nil
 	}

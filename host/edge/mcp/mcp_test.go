@@ -1,9 +1,11 @@
 package mcp_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -348,5 +350,24 @@ func TestCancelled(t *testing.T) {
 			t.Errorf("%s: %v", era, err)
 		}
 		// The edge waits for its calls when the client closes it, which the cleanup has it do.
+	}
+}
+
+// A client that ends after its last request is answered all that it asked.
+func TestAnswersWhatWasRead(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.install(say, echo("again", "any", "number"))
+	const n = 20
+	in := &strings.Builder{}
+	for i := range n {
+		fmt.Fprintln(in, strings.Replace(strings.Replace(newList("tools/call"), `"params":{`, `"params":{"name":"say__again","arguments":{"word":"x"},`, 1), `"id":1`, fmt.Sprintf(`"id":%d`, i), 1))
+	}
+	var out bytes.Buffer
+	if err := h.edge.Serve(t.Context(), mcp.Client{Pass: govern.AdmitStarted("test", govern.RoleAgent)}, strings.NewReader(in.String()), &out); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Count(out.String(), `"text":"{\"word\":\"x\"}"`); got != n {
+		t.Errorf("%d of %d requests were answered:\n%s", got, n, out.String())
 	}
 }

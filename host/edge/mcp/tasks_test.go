@@ -372,7 +372,7 @@ func TestConformanceOfTasks(t *testing.T) {
 		t.Logf("%s: %d checks pass", name, n)
 		passed += n
 	}
-	if t.Logf("proof: %d checks about tasks pass", passed); passed < 30 {
+	if t.Logf("proof: %d checks about tasks pass", passed); passed < 41 {
 		t.Errorf("%d checks about tasks pass", passed)
 	}
 }
