@@ -159,6 +159,7 @@ var controlChecks = [imms]func(*body){
 	immIndirect: (*body).callIndirect,
 	immLocal:    (*body).local,
 	immGlobal:   (*body).useGlobal,
+	immTry:      (*body).tryTable,
 }
 
 func (b *body) open() {
@@ -171,13 +172,34 @@ func (b *body) open() {
 	}
 	b.frames = append(b.frames, f)
 	b.work += int64(params + results)
-	b.addBasic(basicBlocks[b.in.op-opBlock])
+	if b.in.op != opTryTable {
+		b.addBasic(basicBlocks[b.in.op-opBlock])
+	}
 	if depth := len(b.frames) - 1; depth > b.limits.Nesting {
 		b.tooLarge(b.in.at, "function %d nests blocks more than %d deep", b.index, b.limits.Nesting)
 	}
 	if b.blocks++; b.blocks > b.limits.Blocks {
 		b.tooLarge(b.in.at, "function %d has more than %d blocks", b.index, b.limits.Blocks)
 	}
+}
+
+// tryTable checks the labels of clauses, which do not count the block itself,
+// and how many values they take: a compiler that sees branches in place of clauses
+// would let the others pass.
+func (b *body) tryTable() {
+	behind := b.pos
+	b.pos = b.in.labels
+	for i := uint32(0); i < b.in.x && b.err == nil; i++ {
+		b.addBasic(ifBasicBlocks)
+		k := b.clause(&b.bounds)
+		if b.branchTo(k.label); b.err == nil && b.passed(k) != b.frames[len(b.frames)-1-int(k.label)].arity {
+			b.malformed(b.in.at, "a catch clause passes %d values to label %d, which takes others", b.passed(k), k.label)
+		}
+	}
+	if b.err == nil {
+		b.pos = behind
+	}
+	b.open()
 }
 
 func (b *body) blockArity() (params, results int) {

@@ -95,11 +95,11 @@ func compiles(r wazero.Runtime, wasm []byte) (err error) {
 // the original did.
 func TestCorpusAgreesWithWazero(t *testing.T) {
 	t.Parallel()
-	r := wazero.NewRuntimeWithConfig(t.Context(), runtimeConfig())
-	defer r.Close(context.Background())
+	r := newRuntime(t, runtimeConfig())
+	original := newRuntime(t, runtimeConfig().WithCoreFeatures(coreFeatures()|experimental.CoreFeaturesExceptionHandling))
 	count := map[string]int{}
 	for _, m := range corpus(t) {
-		count[compare(t, r, m)]++
+		count[compare(t, original, r, m)]++
 	}
 	t.Logf("%v", count)
 	if count["both accept"] < 2500 {
@@ -107,8 +107,8 @@ func TestCorpusAgreesWithWazero(t *testing.T) {
 	}
 }
 
-func compare(t *testing.T, r wazero.Runtime, m corpusModule) string {
-	compileErr := compiles(r, m.wasm)
+func compare(t *testing.T, original, r wazero.Runtime, m corpusModule) string {
+	compileErr := compiles(original, m.wasm)
 	i, err := wasmbin.Instrument(m.wasm, wasmbin.DefaultLimits(), options)
 	if err != nil {
 		return refused(t, m, err, compileErr)

@@ -14,6 +14,8 @@ type cursor struct {
 	pos, end int
 	section  string
 	err      *Error
+	// exceptions says that something of exception-handling was read.
+	exceptions bool
 }
 
 func (c *cursor) fail(kind error, at int, format string, args ...any) {
@@ -181,6 +183,7 @@ func (c *cursor) valueType() ValueType {
 	if c.err == nil && !t.known() {
 		c.foreignType(at, byte(t))
 	}
+	c.exceptions = c.exceptions || t == ExnRef
 	return t
 }
 
@@ -188,25 +191,27 @@ func (c *cursor) valueType() ValueType {
 func (c *cursor) refType() ValueType {
 	at := c.pos
 	t := c.valueType()
-	if c.err == nil && t != FuncRef && t != ExternRef {
+	switch {
+	case c.err != nil || t == FuncRef || t == ExternRef:
+	case t == ExnRef:
+		c.unsupported(at, "a table or segment of exceptions")
+	default:
 		c.malformed(at, "%v is not a reference type", t)
 	}
 	return t
 }
 
 func (t ValueType) known() bool {
-	return (t >= V128 && t <= I32) || t == FuncRef || t == ExternRef
+	return (t >= V128 && t <= I32) || t == FuncRef || t == ExternRef || t == ExnRef
 }
 
 // foreignType refuses a type this host does not know, by the proposal that
 // defines it where there is one.
 func (c *cursor) foreignType(at int, t byte) {
 	switch {
-	case t == 0x69 || t == 0x74:
-		c.unsupported(at, "type 0x%02x needs exception-handling", t)
 	case t == 0x63 || t == 0x64:
 		c.unsupported(at, "type 0x%02x needs typed-function-references", t)
-	case t >= 0x6a && t <= 0x6e, t >= 0x71 && t <= 0x73, t == 0x77 || t == 0x78:
+	case t >= 0x6a && t <= 0x6e, t >= 0x71 && t <= 0x74, t == 0x77 || t == 0x78:
 		c.unsupported(at, "type 0x%02x needs gc", t)
 	default:
 		c.malformed(at, "unknown type 0x%02x", t)

@@ -23,7 +23,7 @@ const (
 
 // sectionOrder lists the sections as a module must have them.
 var sectionOrder = [...]byte{
-	secType, secImport, secFunction, secTable, secMemory, secGlobal, secExport,
+	secType, secImport, secFunction, secTable, secMemory, secTag, secGlobal, secExport,
 	secStart, secElement, secDataCount, secCode, secData,
 }
 
@@ -59,6 +59,7 @@ type decoder struct {
 	declared     map[uint32]bool   // functions mentioned outside of code
 	stateful     [statefulOps]bool // instructions found that pin an instance
 	shapes       []shape           // of the functions the module defines
+	tagTypes     []uint32          // type of each tag
 }
 
 func newDecoder(wasm []byte, l Limits) *decoder {
@@ -106,9 +107,6 @@ func (d *decoder) readSection(next int) int {
 	at := d.pos
 	id := d.u8()
 	switch {
-	case id == secTag:
-		d.unsupported(at, "tags need exception-handling")
-		return next
 	case id > secTag:
 		d.malformed(at, "unknown section %d", id)
 		return next
@@ -160,6 +158,7 @@ var sectionReaders = [...]func(*decoder){
 	secCode:      (*decoder).codeSection,
 	secData:      (*decoder).dataSection,
 	secDataCount: (*decoder).dataCountSection,
+	secTag:       (*decoder).tagSection,
 }
 
 // checkAbsent checks what sections that are not there should have held.
@@ -226,10 +225,7 @@ func (d *decoder) importItem() {
 	switch {
 	case d.err != nil:
 		return
-	case kind == unknownKinds:
-		d.unsupported(at, "import %q.%q is a tag, which needs exception-handling", module, name)
-		return
-	case kind > unknownKinds:
+	case kind >= unknownKinds:
 		d.malformed(at, "import %q.%q has unknown kind %d", module, name, kind)
 		return
 	case kind != Func:
@@ -242,6 +238,7 @@ func (d *decoder) importItem() {
 	t := d.index("type", d.types)
 	if d.err == nil {
 		d.funcTypes = append(d.funcTypes, t)
+		d.checkImported(at, d.module.Types[t])
 		d.module.Imports = append(d.module.Imports, Import{module, name, Func, d.module.Types[t]})
 	}
 	d.funcs = len(d.funcTypes)
@@ -358,9 +355,7 @@ func (d *decoder) exportItem() {
 		d.malformed(at, "export %q is repeated", e.Name)
 	case strings.HasPrefix(e.Name, ReservedPrefix) && !d.reserved:
 		d.unsupported(at, "export %q is reserved: names that start with %q are the host's", e.Name, ReservedPrefix)
-	case e.Kind == unknownKinds:
-		d.unsupported(at, "export %q is a tag, which needs exception-handling", e.Name)
-	case e.Kind > unknownKinds:
+	case e.Kind >= unknownKinds:
 		d.malformed(at, "export %q has unknown kind %d", e.Name, e.Kind)
 	default:
 		e.Index = d.index(e.Kind.String(), d.itemCount(e.Kind))
@@ -373,6 +368,9 @@ func (d *decoder) exportItem() {
 		d.declare(e.Index)
 	}
 	d.names[e.Name] = true
+	if e.Kind == TagKind {
+		return
+	}
 	d.module.Exports = append(d.module.Exports, e)
 }
 
@@ -382,7 +380,7 @@ func (d *decoder) itemCount(k Kind) int {
 	if d.memory {
 		memories = 1
 	}
-	return [...]int{Func: d.funcs, TableKind: d.tables, MemoryKind: memories, GlobalKind: d.globals}[k]
+	return [...]int{Func: d.funcs, TableKind: d.tables, MemoryKind: memories, GlobalKind: d.globals, TagKind: d.tags}[k]
 }
 
 func (d *decoder) typeOf(function uint32) FuncType {

@@ -10,11 +10,21 @@ func InspectOwn(wasm []byte, l Limits) (*Module, error) {
 	return d.module, nil
 }
 
+// HasExceptions reports whether a module that the gate takes uses exceptions.
+func HasExceptions(wasm []byte) bool {
+	d := newDecoder(wasm, DefaultLimits())
+	return d.decode() == nil && d.exceptions
+}
+
 // InstrumentExactly is Instrument with a charge in front of every instruction:
 // slow, but beyond doubt. The meter must never charge less.
 func InstrumentExactly(wasm []byte, l Limits, o Options) ([]byte, error) {
 	d := newDecoder(wasm, l)
 	if err := d.decode(); err != nil {
+		return nil, err
+	}
+	d, err := d.withoutExceptions()
+	if err != nil {
 		return nil, err
 	}
 	r := newRewriter(d, o)

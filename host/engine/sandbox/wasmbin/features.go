@@ -4,8 +4,8 @@ package wasmbin
 // also the name wazero's api.CoreFeatures.String uses.
 type Feature string
 
-// The proposals a module may use. All but TailCall and ExtendedConst are part
-// of core specification 2.0.
+// The proposals a module may use. All but the last three are part of core
+// specification 2.0.
 const (
 	MutableGlobal       Feature = "mutable-global"
 	SignExtensionOps    Feature = "sign-extension-ops"
@@ -16,11 +16,15 @@ const (
 	SIMD                Feature = "simd"
 	TailCall            Feature = "tail-call"
 	ExtendedConst       Feature = "extended-const"
+	// ExceptionHandling is of the gate alone: no compiler sees it, because
+	// exceptions are written as branches. See the package comment.
+	ExceptionHandling Feature = "exception-handling"
 )
 
-// Features returns every proposal that Inspect accepts. Whoever compiles an
-// instrumented module enables exactly these. Refused by name in the error are
-// threads, exception-handling, typed-function-references, gc, memory64,
+// Features returns every proposal that Inspect accepts but for
+// ExceptionHandling. Whoever compiles an instrumented module enables exactly
+// these. Refused by name in the error are threads, the exceptions of the
+// proposal before exception-handling, typed-function-references, gc, memory64,
 // multi-memory, custom-page-sizes, relaxed-simd and the component model.
 func Features() []Feature {
 	return []Feature{

@@ -41,6 +41,12 @@ func export(name string, kind byte) []byte {
 	return m.Bytes()
 }
 
+func exnImport() []byte {
+	m := w.New()
+	m.ImportFunc("env", "x", w.Sig("exnref", ""))
+	return m.Bytes()
+}
+
 // refusal is a module that must be refused.
 type refusal struct {
 	name string
@@ -69,7 +75,13 @@ func sectionRefusals() []refusal {
 		{"component", []byte("\x00asm\x0d\x00\x01\x00"), no, "component"},
 		{"cut section", raw([]byte{1, 5, 0}), bad, "section of 5 bytes declared, 1 left"},
 		{"unknown section", raw(w.Section(42)), bad, "unknown section 42"},
-		{"tag section", raw(w.Section(13, []byte{0})), no, "exception-handling"},
+		{"tag section out of order", raw(w.Section(6, []byte{0}), w.Section(13, []byte{0})), bad, "out of order"},
+		{"tag attribute", raw(w.Section(1, []byte{1, 0x60, 0, 0}), w.Section(13, []byte{1, 1, 0})), bad, "tag attribute 0x01"},
+		{"tag of no type", raw(w.Section(13, []byte{1, 0, 0})), bad, "type 0 of 0"},
+		{"tag with results", raw(w.Section(1, []byte{1, 0x60, 0, 1, w.I32}), w.Section(13, []byte{1, 0, 0})), bad, "a tag with results"},
+		{"tag of a reference", raw(w.Section(1, []byte{1, 0x60, 1, w.FuncRef, 0}), w.Section(13, []byte{1, 0, 0})), no, "carries a funcref"},
+		{"tag of a vector", raw(w.Section(1, []byte{1, 0x60, 1, w.V128, 0}), w.Section(13, []byte{1, 0, 0})), no, "carries a v128"},
+		{"tag of 12 bytes", raw(w.Section(1, []byte{1, 0x60, 2, w.I32, w.F64, 0}), w.Section(13, []byte{1, 0, 0})), no, "an exception of 12 bytes, at most 8"},
 		{"section repeated", raw(w.Section(1, []byte{0}), w.Section(1, []byte{0})), bad, "repeated or out of order"},
 		{"section out of order", raw(w.Section(2, []byte{0}), w.Section(1, []byte{0})), bad, "out of order"},
 		{"data count behind code", raw(w.Section(10, []byte{0}), w.Section(12, []byte{0})), bad, "out of order"},
@@ -84,13 +96,14 @@ func sectionRefusals() []refusal {
 		{"function name", raw(w.Section(0, w.Name("name"), []byte{1, 4, 1, 0, 1, 0xff})), bad, "not UTF-8"},
 		{"gc type", raw(w.Section(1, []byte{1, 0x5f, 0, 0})), no, "needs gc"},
 		{"unknown type form", raw(w.Section(1, []byte{1, 0x61, 0, 0})), bad, "type form 0x61"},
-		{"exnref", raw(w.Section(1, []byte{1, 0x60, 1, 0x69, 0})), no, "exception-handling"},
+		{"import with an exnref", exnImport(), no, "takes or returns an exception"},
+		{"reference that is an exception", raw(w.Section(1, []byte{1, 0x60, 1, 0x64, 0x69, 0})), no, "typed-function-references"},
 		{"typed reference", raw(w.Section(1, []byte{1, 0x60, 1, 0x64, 0x70, 0})), no, "typed-function-references"},
 		{"unknown value type", raw(w.Section(1, []byte{1, 0x60, 1, 0x01, 0})), bad, "unknown type 0x01"},
 		{"memory import", imports(w.KindMemory, 0, 1), no, `"env"."x" is a memory: only functions`},
 		{"table import", imports(w.KindTable, w.FuncRef, 0, 1), no, "is a table"},
 		{"global import", imports(w.KindGlobal, w.I32, 0), no, "is a global"},
-		{"tag import", imports(4, 0, 0), no, "exception-handling"},
+		{"tag import", imports(w.KindTag, 0, 0), no, "is a tag: only functions"},
 		{"import of unknown kind", imports(9, 0), bad, "unknown kind 9"},
 		{"import with a bad type", imports(w.KindFunc, 7), bad, "type 7 of 1"},
 		{"import of tick", reservedImport(), no, "reserved for the host"},
@@ -98,6 +111,7 @@ func sectionRefusals() []refusal {
 		{"functions without code", raw(w.Section(1, []byte{1, 0x60, 0, 0}), w.Section(3, []byte{1, 0})), bad, "no code"},
 		{"code without functions", raw(w.Section(10, []byte{1, 2, 0, 0x0b})), bad, "1 function bodies for 0"},
 		{"table with init", raw(w.Section(4, []byte{1, 0x40, 0, 0x70, 0, 0})), no, "typed-function-references"},
+		{"table of exceptions", raw(w.Section(4, []byte{1, 0x69, 0, 0})), no, "table or segment of exceptions"},
 		{"table of numbers", raw(w.Section(4, []byte{1, 0x7f, 0, 0})), bad, "not a reference type"},
 		{"table maximum", raw(w.Section(4, []byte{1, 0x70, 1, 5, 4})), bad, "maximum 4 is below minimum 5"},
 		{"shared memory", raw(w.Section(5, []byte{1, 3, 1, 2})), no, "needs threads"},
@@ -109,7 +123,7 @@ func sectionRefusals() []refusal {
 		{"global init not constant", raw(w.Section(6, []byte{1, 0x7f, 0, 0x20, 0, 0x0b})), bad, "in a constant expression"},
 		{"global init without end", raw(w.Section(6, []byte{1, 0x7f, 0, 0x41, 0})), bad, "cut short"},
 		{"export of nothing", export("f", w.KindMemory), bad, "memory 0 of 0"},
-		{"export of a tag", export("f", 4), no, "exception-handling"},
+		{"export of no tag", export("f", w.KindTag), bad, "tag 0 of 0"},
 		{"export with our prefix", export(wasmbin.FuelGlobal, w.KindFunc), no, "reserved"},
 		{"export repeated", repeatedExport(), bad, `export "f" is repeated`},
 		{"start of nothing", raw(w.Section(8, []byte{0})), bad, "function 0 of 0"},
@@ -131,8 +145,12 @@ func codeRefusals() []refusal {
 	return []refusal{
 		{"unknown opcode", code(w.Op(0x27)), bad, "unknown opcode 0x27"},
 		{"atomics", code(w.Op(0xfe, 0x10, 2, 0)), no, "needs threads"},
-		{"legacy try", code(w.Op(0x06, 0x40)), no, "exception-handling"},
-		{"try_table", code(w.Op(0x1f, 0x40, 0)), no, "exception-handling"},
+		{"legacy try", code(w.Op(0x06, 0x40)), no, "legacy exception-handling"},
+		{"throw of no tag", code(w.Throw(0)), bad, "tag 0 of 0"},
+		{"catch of no tag", code(w.TryTable([]byte{w.Empty}, [][]byte{w.Catch(0, 0)})), bad, "tag 0 of 0"},
+		{"catch branches out", code(w.TryTable([]byte{w.Empty}, [][]byte{w.CatchAll(1)})), bad, "label 1 of 1"},
+		{"unknown catch", code(w.TryTable([]byte{w.Empty}, [][]byte{w.Op(4, 0)})), bad, "catch clause 0x04"},
+		{"catch clauses cannot fit", code(w.Op(0x1f, w.Empty), maxU32), bad, "catch clauses declared in"},
 		{"call_ref", code(w.Op(0x14, 0)), no, "typed-function-references"},
 		{"struct.new", code(w.Op(0xfb, 0, 0)), no, "needs gc"},
 		{"relaxed simd", code(w.Op(0xfd, 0x80, 2)), no, "relaxed-simd"},

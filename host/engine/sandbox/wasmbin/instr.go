@@ -7,16 +7,16 @@ type instr struct {
 	sub     uint32 // opcode behind a prefix
 	opcode
 	x, y   uint32 // immediates: label, index; number of branch targets
-	labels int    // offset of the branch targets
+	labels int    // offset of the branch targets, or of the clauses of a try_table
 	value  int64  // constant of i32.const
 	bt     int64  // block type: a type index, or negative for the short forms
 }
 
 // bounds is what the immediates of an instruction are checked against.
 type bounds struct {
-	types, funcs, tables, globals, elems, datas int
-	memory, dataCount                           bool
-	branchTargets                               int
+	types, funcs, tables, globals, elems, datas, tags int
+	memory, dataCount                                 bool
+	branchTargets                                     int
 }
 
 // next reads one instruction into in.
@@ -111,6 +111,13 @@ func (c *cursor) controlImmediates(in *instr, b *bounds) {
 		c.valueType()
 	case immGlobal:
 		in.x = c.index("global", b.globals)
+	case immTry:
+		c.tryTable(in, b)
+	case immTag:
+		in.x = c.index("tag", b.tags)
+		c.exceptions = true
+	case immException:
+		c.exceptions = true
 	}
 }
 
@@ -221,6 +228,8 @@ func (c *cursor) blockType(b *bounds) int64 {
 		c.malformed(at, "block type is not in its shortest encoding")
 	} else if t != blockEmpty && !t.known() {
 		c.foreignType(at, byte(t))
+	} else if t == ExnRef {
+		c.exceptions = true
 	}
 	return v
 }
@@ -229,7 +238,8 @@ func (c *cursor) blockType(b *bounds) int64 {
 func (c *cursor) heapType() {
 	at := c.pos
 	t := c.u8()
-	if c.err != nil || t == byte(FuncRef) || t == byte(ExternRef) {
+	c.exceptions = c.exceptions || t == byte(ExnRef)
+	if c.err != nil || t == byte(FuncRef) || t == byte(ExternRef) || t == byte(ExnRef) {
 		return
 	}
 	if t&0x40 == 0 || t >= 0x80 {

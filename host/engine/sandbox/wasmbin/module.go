@@ -15,6 +15,7 @@ const (
 	V128      ValueType = 0x7b
 	FuncRef   ValueType = 0x70
 	ExternRef ValueType = 0x6f
+	ExnRef    ValueType = 0x69 // a v128 once the module is instrumented
 )
 
 // String returns the type's name in the text format, such as "i32".
@@ -34,6 +35,8 @@ func (t ValueType) String() string {
 		return "funcref"
 	case ExternRef:
 		return "externref"
+	case ExnRef:
+		return "exnref"
 	}
 	return "unknown"
 }
@@ -57,7 +60,8 @@ const (
 	TableKind    Kind = 1
 	MemoryKind   Kind = 2
 	GlobalKind   Kind = 3
-	unknownKinds Kind = 4
+	TagKind      Kind = 4
+	unknownKinds Kind = 5
 )
 
 // String returns the kind's name in the text format, such as "func".
@@ -65,7 +69,7 @@ func (k Kind) String() string {
 	if k >= unknownKinds {
 		return "unknown"
 	}
-	return [...]string{"func", "table", "memory", "global"}[k]
+	return [...]string{"func", "table", "memory", "global", "tag"}[k]
 }
 
 // Import is an item the module asks for. Kind is always Func: other kinds are
@@ -76,7 +80,8 @@ type Import struct {
 	Type         FuncType
 }
 
-// Export is an item the module offers. Type is set when Kind is Func.
+// Export is an item the module offers. Type is set when Kind is Func. Tags are
+// left out: nothing could use them.
 type Export struct {
 	Name  string
 	Kind  Kind

@@ -19,6 +19,9 @@ const (
 	immTypes    // vector of one value type
 	immLocal
 	immGlobal
+	immTry       // block type and clauses
+	immTag       // tag
+	immException // none, of exception-handling
 	immTable
 	immMemory  // alignment and offset
 	immMemByte // reserved zero byte
@@ -61,6 +64,8 @@ const (
 	opLoop               = 0x03
 	opIf                 = 0x04
 	opElse               = 0x05
+	opThrow              = 0x08
+	opThrowRef           = 0x0a
 	opEnd                = 0x0b
 	opBr                 = 0x0c
 	opBrIf               = 0x0d
@@ -72,6 +77,8 @@ const (
 	opReturnCallIndirect = 0x13
 	opDrop               = 0x1a
 	opSelect             = 0x1b
+	opSelectTyped        = 0x1c
+	opTryTable           = 0x1f
 	opLocalGet           = 0x20
 	opLocalSet           = 0x21
 	opLocalTee           = 0x22
@@ -100,7 +107,14 @@ const (
 	opI64Mul             = 0x7e
 	opI64Shl             = 0x86
 	opI64ShrU            = 0x88
+	opI64Or              = 0x84
+	opI32Eqz             = 0x45
+	opI32WrapI64         = 0xa7
 	opI64ExtendI32U      = 0xad
+	opI32ReinterpretF32  = 0xbc
+	opI64ReinterpretF64  = 0xbd
+	opF32ReinterpretI32  = 0xbe
+	opF64ReinterpretI64  = 0xbf
 	opRefNull            = 0xd0
 	opRefFunc            = 0xd2
 	opMisc               = 0xfc
@@ -117,7 +131,10 @@ const (
 	miscTableSize  = 16
 	miscTableFill  = 17
 
-	simdConst = 12
+	simdConst      = 12
+	simdI64Splat   = 18
+	simdI64Extract = 29
+	simdI64Replace = 30
 
 	blockEmpty = 0x40
 )
@@ -130,7 +147,10 @@ var plainOpcodes = expand([]opcodeRange{
 	{opLoop, opLoop, opcode{immBlock, costFree}},
 	{opIf, opIf, opcode{immBlock, costOne}},
 	{opElse, opElse, opcode{immNone, costFree}},
-	{0x06, 0x0a, opcode{immExceptions, costFree}},
+	{0x06, 0x07, opcode{immExceptions, costFree}},
+	{opThrow, opThrow, opcode{immTag, costOne}},
+	{0x09, 0x09, opcode{immExceptions, costFree}},
+	{opThrowRef, opThrowRef, opcode{immException, costOne}},
 	{opEnd, opEnd, opcode{immNone, costFree}},
 	{opBr, opBrIf, opcode{immLabel, costOne}},
 	{opBrTable, opBrTable, opcode{immLabels, costTable}},
@@ -141,10 +161,10 @@ var plainOpcodes = expand([]opcodeRange{
 	{opReturnCallIndirect, opReturnCallIndirect, opcode{immIndirect, costIndirect}},
 	{0x14, 0x15, opcode{immFuncRefs, costFree}},
 	{0x18, 0x19, opcode{immExceptions, costFree}},
-	{0x1a, 0x1a, opcode{immNone, costFree}}, // drop
-	{0x1b, 0x1b, opcode{immNone, costOne}},  // select
-	{0x1c, 0x1c, opcode{immTypes, costOne}}, // select with a type
-	{0x1f, 0x1f, opcode{immExceptions, costFree}},
+	{0x1a, 0x1a, opcode{immNone, costFree}},                   // drop
+	{0x1b, 0x1b, opcode{immNone, costOne}},                    // select
+	{opSelectTyped, opSelectTyped, opcode{immTypes, costOne}}, // select with a type
+	{opTryTable, opTryTable, opcode{immTry, costFree}},
 	{0x20, 0x22, opcode{immLocal, costOne}},
 	{0x23, 0x24, opcode{immGlobal, costOne}},
 	{0x25, opTableSet, opcode{immTable, costTable}},
@@ -240,7 +260,7 @@ func (i imm) proposal() string {
 	case immThreads:
 		return "threads"
 	case immExceptions:
-		return "exception-handling"
+		return "legacy exception-handling, which wasm-opt --translate-to-exnref writes anew"
 	case immFuncRefs:
 		return "typed-function-references"
 	case immGC:

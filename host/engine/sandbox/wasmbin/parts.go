@@ -89,12 +89,21 @@ type Data struct {
 }
 
 // Parse checks a module like [Inspect] and takes it apart. Custom sections are
-// dropped. The error is an *Error.
+// dropped, and exceptions written as branches. The error is an *Error.
 func Parse(wasm []byte, l Limits) (*Parts, error) {
 	d := newDecoder(wasm, l)
 	if err := d.decode(); err != nil {
 		return nil, err
 	}
+	p := d.parts()
+	if d.exceptions {
+		lowerExceptions(p, d)
+	}
+	return p, nil
+}
+
+// parts takes a module that was checked apart.
+func (d *decoder) parts() *Parts {
 	m := d.module
 	p := parser{decoder: d, parts: &Parts{
 		Types: m.Types, Tables: m.Tables, Memory: m.Memory, HasMemory: m.HasMemory,
@@ -109,7 +118,7 @@ func Parse(wasm []byte, l Limits) (*Parts, error) {
 	for _, e := range m.Exports {
 		p.parts.Exports = append(p.parts.Exports, ExportedItem{e.Name, e.Kind, e.Index})
 	}
-	return p.parts, nil
+	return p.parts
 }
 
 // parser reads a module a second time. It was checked, so that cannot fail.

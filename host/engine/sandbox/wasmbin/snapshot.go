@@ -22,7 +22,7 @@ var pins = [statefulOps]string{
 }
 
 // pinnedTypes are the types of mutable globals that cannot be restored.
-var pinnedTypes = [...]ValueType{V128, FuncRef, ExternRef}
+var pinnedTypes = [...]ValueType{V128, FuncRef, ExternRef, ExnRef}
 
 // pinned says what of an instance's state is out of reach of the host.
 func (d *decoder) pinned() []string {

@@ -5,7 +5,7 @@ import "crypto/sha256"
 // Revision changes whenever Instrument makes something else of a module, or
 // accepts other modules, than it did before: what was kept of its results is
 // good for the same revision, Limits and Options only.
-const Revision = 8
+const Revision = 9
 
 // stubSection is the custom section that tells one stub from another.
 const stubSection = ReservedPrefix + "hull" // as it was called when modules were first cached

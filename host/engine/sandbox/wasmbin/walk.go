@@ -8,7 +8,7 @@ type Instruction struct {
 	Op  byte
 	Sub uint32
 	// X and Y are its immediates that are indexes: of a label, local, global,
-	// function, table or segment; for call_indirect the type and the table; for
+	// function, table, segment or tag; for call_indirect the type and the table; for
 	// table.init and table.copy the table (of the destination), and the segment
 	// or the source in Y; for elem.drop the segment in Y.
 	X, Y uint32
@@ -44,7 +44,7 @@ func anything() bounds {
 	const most = math.MaxInt32
 	return bounds{
 		types: most, funcs: most, tables: most, globals: most, elems: most, datas: most,
-		memory: true, dataCount: true, branchTargets: most,
+		tags: most, memory: true, dataCount: true, branchTargets: most,
 	}
 }
 

@@ -103,8 +103,14 @@ func Instrument(wasm []byte, l Limits, o Options) (*Instrumented, error) {
 	if err := d.decode(); err != nil {
 		return nil, err
 	}
+	declared := *d.module
+	d, err := d.withoutExceptions()
+	if err != nil {
+		return nil, err
+	}
+	declared.CompileWork = d.module.CompileWork
 	r := newRewriter(d, o)
-	i := &Instrumented{Wasm: r.write(), Module: d.module, FuelPoints: r.points}
+	i := &Instrumented{Wasm: r.write(), Module: &declared, FuelPoints: r.points}
 	if o.Fuel {
 		i.FuelGlobal, i.TickModule, i.TickName = FuelGlobal, TickModule, TickName
 	}

@@ -76,6 +76,34 @@ func ReturnCallIndirect(typeIndex, table int) []byte {
 // RefFunc is ref.func.
 func RefFunc(f int) []byte { return indexed(0xd2, f) }
 
+// Throw is throw.
+func Throw(tag int) []byte { return indexed(0x08, tag) }
+
+// ThrowRef is throw_ref.
+func ThrowRef() []byte { return Op(0x0a) }
+
+// Catch is a clause of a try_table, CatchRef one that passes the exception on, and
+// CatchAll and CatchAllRef are the same for all tags.
+func Catch(tag, label int) []byte { return clause(0, tag, label) }
+
+// CatchRef: see Catch.
+func CatchRef(tag, label int) []byte { return clause(1, tag, label) }
+
+// CatchAll: see Catch.
+func CatchAll(label int) []byte { return indexed(2, label) }
+
+// CatchAllRef: see Catch.
+func CatchAllRef(label int) []byte { return indexed(3, label) }
+
+func clause(kind byte, tag, label int) []byte {
+	return slices.Concat(indexed(kind, tag), U32(uint32(label)))
+}
+
+// TryTable is try_table with its code and end. blockType is encoded.
+func TryTable(blockType []byte, clauses [][]byte, code ...[]byte) []byte {
+	return slices.Concat(Op(0x1f), blockType, U32(uint32(len(clauses))), slices.Concat(clauses...), Code(code...), Op(0x0b))
+}
+
 // Br is br.
 func Br(label int) []byte { return indexed(0x0c, label) }
 

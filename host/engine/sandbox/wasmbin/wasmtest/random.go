@@ -88,6 +88,8 @@ type generator struct {
 	steps   int // index of the global that counts down
 	makers  []func(*generator, byte)
 	writers []func(*generator)
+	tags    [][]byte // what each carries
+	second  []byte   // see secondClause
 
 	// Of the function being written:
 	sig    Signature

@@ -28,6 +28,7 @@ const (
 	V128      byte = 0x7b
 	FuncRef   byte = 0x70
 	ExternRef byte = 0x6f
+	ExnRef    byte = 0x69
 )
 
 // Kinds of imports and exports.
@@ -36,6 +37,7 @@ const (
 	KindTable  byte = 1
 	KindMemory byte = 2
 	KindGlobal byte = 3
+	KindTag    byte = 4
 )
 
 // NoMax is the maximum of a memory or table without one.
@@ -62,12 +64,12 @@ func Types(names string) []byte {
 }
 
 func valueType(name string) byte {
-	names := []string{"i32", "i64", "f32", "f64", "v128", "funcref", "externref"}
+	names := []string{"i32", "i64", "f32", "f64", "v128", "funcref", "externref", "exnref"}
 	i := slices.Index(names, name)
 	if i < 0 {
 		panic(fmt.Sprintf("wasmtest: unknown value type %q, known are %v", name, names))
 	}
-	return []byte{I32, I64, F32, F64, V128, FuncRef, ExternRef}[i]
+	return []byte{I32, I64, F32, F64, V128, FuncRef, ExternRef, ExnRef}[i]
 }
 
 // Module is a module under construction. The zero value is not ready: use New.
@@ -77,6 +79,7 @@ type Module struct {
 	funcs    [][]byte
 	tables   [][]byte
 	memories [][]byte
+	tags     [][]byte
 	globals  [][]byte
 	exports  [][]byte
 	start    []byte
@@ -152,6 +155,12 @@ func (m *Module) Table(elem byte, min uint32, max int) int {
 	return len(m.tables) - 1
 }
 
+// Tag adds a tag of exceptions that carry these values, and returns its index.
+func (m *Module) Tag(carried string) int {
+	m.tags = append(m.tags, slices.Concat([]byte{0}, U32(uint32(m.Type(Sig(carried, ""))))))
+	return len(m.tags) - 1
+}
+
 // Global adds a global with an initialiser (such as I64Const(3)) and returns
 // its index among the defined globals.
 func (m *Module) Global(valueType byte, mutable bool, init []byte) int {
@@ -212,7 +221,7 @@ func (m *Module) Custom(name string, content []byte) {
 func (m *Module) Bytes() []byte {
 	out := slices.Concat(Header(),
 		items(1, m.types), items(2, m.imports), items(3, m.funcs), items(4, m.tables),
-		items(5, m.memories), items(6, m.globals), items(7, m.exports))
+		items(5, m.memories), items(13, m.tags), items(6, m.globals), items(7, m.exports))
 	if m.start != nil {
 		out = append(out, Section(8, m.start)...)
 	}
