@@ -49,6 +49,7 @@ var openHoles = map[string]func(){
 	"symlink":         func() { mountStock(symlinkEscape()) },
 	"wasi test":       runSuiteChild,
 	"compiler panics": func() { compileStock(typeIndexLie()) },
+	"exceptions":      exceptionsStock,
 }
 
 // TestMain runs the tests, or in a child the hole it was told.

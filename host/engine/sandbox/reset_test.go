@@ -342,6 +342,9 @@ func TestRandomModules(t *testing.T) {
 	kept, ran := 0, 0
 	for seed := range uint64(modules) {
 		wasm := w.Random(rand.New(rand.NewPCG(seed, 1)))
+		if seed%4 == 3 {
+			wasm = w.RandomThrowing(rand.New(rand.NewPCG(seed, 1)))
+		}
 		var want outcome
 		for i, s := range []sandbox.Strategy{sandbox.StrategyNone, sandbox.StrategyCopy, sandbox.StrategyMadvise, sandbox.StrategyScan, sandbox.StrategyFaults} {
 			if runtimes[s] == nil {

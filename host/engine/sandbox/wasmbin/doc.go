@@ -8,8 +8,8 @@
 //
 // # The gate
 //
-// Inspect accepts core specification 2.0 plus tail-call and extended-const (see
-// Features) within Limits. It exists because a compiler takes a module at its
+// Inspect accepts core specification 2.0 plus tail-call, extended-const and
+// exception-handling (see Features) within Limits. It exists because a compiler takes a module at its
 // word: fifteen bytes that declare four billion functions, a table of a million
 // branch targets or three thousand locals in three thousand loops kill or stall
 // the process that compiles them. Reading is linear in the size of the module
@@ -34,6 +34,24 @@
 //	data segments 100,000
 //	work to compile a function 1,000,000 and a module 10,000,000, which is
 //	about ten seconds
+//
+// # Exceptions
+//
+// Instrument and Parse write exceptions as branches, before anything else, so
+// that no compiler sees any. A throw sets two globals and goes to the clauses of
+// the try_table around it or returns zeros; behind each call of a function that may
+// throw one of them is read. What is charged, checked, restored and measured is
+// that code, so fuel is exact for what is thrown as for what returns: a charge that
+// was taken for a way that an exception leaves is not given back, as with other
+// branches. What compiling it costs is bounded by CompileWork and FunctionWork
+// once more.
+//
+// An exnref is a v128 then, and typed as one. An exception carries up to 8 bytes
+// of numbers. Refused are tags that are imported or carry more, tables and segments
+// of exceptions, and imported functions that take or return one; exports of tags are
+// dropped. ref.is_null of an exnref does not compile. A mutable global of one pins
+// the instance. What nothing catches is the trap "unreachable" at the end of the
+// exported function.
 //
 // # Snapshots
 //

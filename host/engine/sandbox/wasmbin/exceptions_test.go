@@ -143,6 +143,11 @@ func TestExceptionsLeaveNothingBehind(t *testing.T) {
 	if len(i.Pinned) > 0 || len(i.Globals) != 2 {
 		t.Errorf("pinned by %v, globals %v", i.Pinned, i.Globals)
 	}
+	m := w.New()
+	m.Global(w.ExnRef, true, w.Op(0xd0, w.ExnRef))
+	if i, err := wasmbin.Instrument(m.Bytes(), wasmbin.DefaultLimits(), snapshotOptions); err != nil || len(i.Pinned) != 1 {
+		t.Errorf("a global of an exception: %v", err)
+	}
 	p, err := wasmbin.Parse(thrower(), wasmbin.DefaultLimits())
 	if err != nil {
 		t.Fatal(err)
