@@ -3,6 +3,8 @@ package wasmbin_test
 import (
 	"encoding/binary"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -214,4 +216,42 @@ func FuzzRandomExceptions(f *testing.F) {
 		s := w.Script(script)
 		d.check(t, w.RandomThrowing(&s))
 	})
+}
+
+// TestCompiledExceptions runs modules that LLVM made of C++, and those by which
+// wazero tests its own exceptions.
+func TestCompiledExceptions(t *testing.T) {
+	t.Parallel()
+	dir, err := corpusDir()
+	if err != nil {
+		t.Skipf("no corpus: %v", err)
+	}
+	for _, c := range []struct {
+		file string
+		want map[string]int32
+	}{
+		{"../../experimental/testdata/cpp_exceptions.wasm", map[string]int32{
+			"test_no_throw": 42, "test_catch_specific": -1, "test_catch_base": 1, "test_rethrow": -42}},
+		{"engine/testdata/eh_cross_callnative.wasm", map[string]int32{"test_cross_frame_catch": 1, "test_rethrow_cross_frame": 2}},
+		{"engine/testdata/eh_pdfium.wasm", map[string]int32{"test_one_level_rethrow": 1, "test_two_level_rethrow": 1}},
+		{"engine/testdata/eh_br_orphan.wasm", map[string]int32{"test": 1}},
+		{"engine/testdata/eh_br_stale_handler.wasm", map[string]int32{"test": 1}},
+	} {
+		wasm, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(c.file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := metered(t, wasm, newMeter(1_000, plenty))
+		if start := g.ExportedFunction("_initialize"); start != nil {
+			if _, err := start.Call(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for name, want := range c.want {
+			got, err := g.ExportedFunction(name).Call(t.Context())
+			if err != nil || int32(got[0]) != want {
+				t.Errorf("%s: %s: %v, %v, want %d", c.file, name, got, err, want)
+			}
+		}
+	}
 }

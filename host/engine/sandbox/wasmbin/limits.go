@@ -15,7 +15,8 @@ type Limits struct {
 	// CustomBytes bounds all custom sections together; they are dropped.
 	CustomBytes int
 	// Types, Imports, Functions (defined ones), Tables, Globals, Exports,
-	// ElementSegments and DataSegments bound the entries of each section.
+	// ElementSegments and DataSegments bound the entries of each section. Types
+	// bounds tags, too.
 	Types, Imports, Functions, Tables, Globals, Exports, ElementSegments, DataSegments int
 	// NameBytes bounds each name of an import or export.
 	NameBytes int
@@ -33,13 +34,14 @@ type Limits struct {
 	Locals int
 	// Nesting bounds how deep blocks of one function nest.
 	Nesting int
-	// Blocks bounds the blocks (block, loop, if) of one function.
+	// Blocks bounds the blocks (block, loop, if, try_table) of one function.
 	Blocks int
 	// LocalsTimesBlocks bounds the product of one function's values (its
 	// parameters and locals) and its blocks: compilers keep each value at each
 	// block.
 	LocalsTimesBlocks int
-	// BranchTargets bounds the targets of one br_table.
+	// BranchTargets bounds the targets of one br_table, and the clauses of one
+	// try_table.
 	BranchTargets int
 	// FunctionWork bounds the same of one function, which bounds the memory the
 	// compiler needs.
