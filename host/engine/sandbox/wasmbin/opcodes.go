@@ -260,7 +260,7 @@ func (i imm) proposal() string {
 	case immThreads:
 		return "threads"
 	case immExceptions:
-		return "legacy exception-handling, which wasm-opt --translate-to-exnref writes anew"
+		return "legacy exception-handling: have it compiled to try_table"
 	case immFuncRefs:
 		return "typed-function-references"
 	case immGC:
