@@ -138,6 +138,9 @@ func (h *Host) wireGovern() {
 		Ledger: h.ledger, Registry: h.registry, Approvals: h.approvals, Trust: h.trust, Tokens: token.New(h.ledger, h.store.KV()),
 		Installer: h.installer, Settings: h.settings, Agents: h.agents, Sources: h.sources,
 		Evidence: h.evidence, Replay: h.tries.Shadow, Ceilings: h.ceilings(),
+		Script: func(ctx context.Context, by approval.Principal, run string) (approval.ScriptView, error) {
+			return h.code.Show(ctx, by, run)
+		},
 		MissingTools: func(ctx context.Context, by approval.Principal, names []string) ([]string, error) {
 			return h.Work().Agents().MissingTools(ctx, by, names)
 		},

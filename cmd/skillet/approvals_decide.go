@@ -53,6 +53,8 @@ func (t *terminal) noteApproved(out govern.Outcome) {
 	case out.Skill != nil:
 		t.note("approved %s: installed %s (sha256:%s)%s", p.ID, plain(out.Skill.Ref()), out.Skill.Digest.Short(), plain(toolsOf(*out.Skill)))
 		t.noteGranted(out.Granted)
+	case p.Loop != nil:
+		t.note("approved %s: this script may call %s %s", p.ID, plain(p.Ref()+":"+p.Call.Tool), plain(p.Loop.Words()))
 	case p.Call != nil:
 		t.note("approved %s: %s may be called once with that input, until %s", p.ID, plain(p.Ref()+":"+p.Call.Tool), when(p.ExpiresAt))
 	default:

@@ -27,6 +27,9 @@ func (t *terminal) showProposal(ctx context.Context, h *host.Host, req govern.Sh
 		printAll(t.say, lines.Proposal(style, v))
 		if govern.Undecided(v.Proposal) {
 			t.say("  decide: skillet approvals approve %s --digest %s%s", v.ID, v.Digest.Short(), despite(v))
+			if v.Script != nil {
+				t.say("      or, for more such calls of this script: skillet approvals approve %s --digest %s --times N --for PATH=GLOB --until 24h", v.ID, v.Digest.Short())
+			}
 			t.say("      or: skillet approvals reject %s --reason 'why'", v.ID)
 		}
 	})

@@ -18,6 +18,7 @@ func scopeFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "scope", Usage: "for which calls the grants hold: always, once, run=ID, session=ID"},
 		&cli.StringFlag{Name: "until", Usage: "end the grants at this `TIME`: a date such as 2030-01-31, or 2030-01-31T12:00:00Z, or in 24h, 7d or '2 weeks'"},
+		&cli.IntFlag{Name: "times", Usage: "for at most `N` runs; of a script, for at most N such calls"},
 		&cli.StringSliceFlag{Name: "for", Usage: "only for calls whose input has this `PATH=GLOB`, such as 'url=https://example.com/*'; may be repeated"},
 	}
 }
@@ -32,6 +33,9 @@ func scopeTerms(c *cli.Context) (govern.Terms, error) {
 		if terms.Until, err = untilTime(c.String("until"), time.Now()); err != nil {
 			return terms, err
 		}
+	}
+	if terms.Uses = c.Int("times"); c.IsSet("times") && terms.Uses < 1 {
+		return terms, fault.Errorf(fault.KindUsage, "--times %d: not a number of times", terms.Uses).WithHint("give a number of at least 1")
 	}
 	for _, text := range c.StringSlice("for") {
 		p, err := govern.ParsePattern(text)

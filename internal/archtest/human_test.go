@@ -196,8 +196,8 @@ func TestOnlyTestCasesMakeUpGrants(t *testing.T) {
 // onlyPeople are the names in package approval that stand for what only a person
 // may cause, and forgeable the kinds of change that no other package may write.
 var (
-	onlyPeople = []string{"kindGranted", "kindBounded", "kindLent", "EventApprove", "EventReject", "EventRelease", "EventRevert", "PartyPerson"}
-	forgeable  = []string{"grant.given", "grant.bounded", "lease.given", "proposal.decided"}
+	onlyPeople = []string{"kindGranted", "kindBounded", "kindLent", "kindLooped", "EventApprove", "EventReject", "EventRelease", "EventRevert", "PartyPerson"}
+	forgeable  = []string{"grant.given", "grant.bounded", "lease.given", "loop.given", "proposal.decided"}
 )
 
 // In package approval, what lets something happen is in methods of Human; other
@@ -269,7 +269,7 @@ func receiver(fn *ast.FuncDecl) string {
 // function of that name anywhere in the tree has a person as its receiver or
 // among its parameters.
 func TestWhoDecidesIsAsked(t *testing.T) {
-	verbs := []string{"Approve", "ApproveCall", "Approved", "Enacted", "Reject", "Rejected", "Revert", "RevertCall", "Reverted", "Accept", "Grant", "Regrant", "Lend", "RepairAudit"}
+	verbs := []string{"Approve", "ApproveCall", "Approved", "Enacted", "Reject", "Rejected", "Revert", "RevertCall", "Reverted", "Accept", "Grant", "Regrant", "Lend", "LendLoop", "ApproveLoop", "RepairAudit"}
 	asked := 0
 	for _, s := range sources(t) {
 		for _, d := range s.file.Decls {

@@ -294,11 +294,17 @@ func (p *play) make(ctx context.Context, st *step, body []byte) error {
 		if tool, _ := target.Describe(); tool.ReadOnly || begun {
 			return nil
 		}
-		begun, p.err = true, p.r.keep(ctx, st)
+		begun = true
+		st.Tries++
+		p.err = p.r.keep(ctx, st)
 		return p.err
 	}
+	script := &approval.Script{Run: p.r.head.ID, Number: st.Number, Language: p.r.head.Language, Digest: manifests.DigestOf([]byte(p.r.code))}
+	if tool, _ := target.Describe(); !tool.ReadOnly {
+		script.Once = fmt.Sprintf("%s/%d/%d", p.r.head.ID, st.Number, st.Tries)
+	}
 	a, err := p.s.parts.Invoke.Invoke(ctx, invoke.Invocation{
-		Target: target, By: p.by, Input: input, Bounds: p.req.Bounds, Workspace: p.req.Workspace, Begins: begins, Limits: p.limits(target),
+		Target: target, By: p.by, Input: input, Bounds: p.req.Bounds, Workspace: p.req.Workspace, Begins: begins, Limits: p.limits(target), Script: script,
 		Run: p.r.head.ID, Task: p.r.head.ID, Step: fmt.Sprint(st.Number),
 	})
 	if p.err != nil {

@@ -77,6 +77,8 @@ type step struct {
 	Shown json.RawMessage `json:"shown,omitempty"`
 	// Again says that it may be made again: the tool changes nothing, or nothing more.
 	Again bool `json:"again,omitempty"`
+	// Tries is how often it was begun.
+	Tries int `json:"tries,omitempty"`
 	// Done is set when it has ended. One that is not was begun, or waits.
 	Done     bool       `json:"done,omitempty"`
 	Proposal string     `json:"proposal,omitempty"` // that it waits for

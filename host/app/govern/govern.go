@@ -63,6 +63,8 @@ type Parts struct {
 	// Evidence gathers what is known about a package, Replay what it does on recorded calls.
 	Evidence *evidence.Collector
 	Replay   func(context.Context, *bundle.Package) (*replay.Shadow, error)
+	// Script is the script that a run is of which waits for a person.
+	Script func(ctx context.Context, by approval.Principal, run string) (approval.ScriptView, error)
 	// Ceilings are what no call may exceed, and MissingTools those of some names that no
 	// installed skill has.
 	Ceilings     limit.Set

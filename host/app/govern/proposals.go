@@ -136,7 +136,8 @@ type Approval struct {
 	Notes string
 	// Despite names the rules whose findings keep it in quarantine, and that they looked at.
 	Despite []string
-	// Terms are those of the grants that a package gets.
+	// Terms are those of the grants that a package gets. Of the call of a script, terms that
+	// say something are for more calls like it: how many, of what inputs, until when.
 	Terms Terms
 	// Seen is what was shown of the proposal: see [Proposed.Version]. If it stands otherwise
 	// by now, nothing is decided, with [seen.ErrMoved].
@@ -165,6 +166,8 @@ func (s *Proposals) Approve(ctx context.Context, by approval.Human, req Approval
 		return Outcome{}, err
 	}
 	switch {
+	case p.Call != nil && len(req.Despite) == 0 && !req.Terms.bare():
+		p, err = s.approveLoop(ctx, by, p, req)
 	case !req.Terms.bare():
 		err = fault.Errorf(fault.KindUsage, "approve proposal %s: it is a %s, which grants nothing", p.ID, p.Type).WithHint("leave out %s", fault.LeaveOut(fault.FieldScope).With(fault.FieldUntil).With(fault.FieldFor))
 	case p.Type.Document():
@@ -180,6 +183,19 @@ func (s *Proposals) Approve(ctx context.Context, by approval.Human, req Approval
 	return Outcome{Proposal: &p}, nil
 }
 
+// approveLoop approves more calls of a script than one. It is the script that they see which
+// makes them, so that it has to be there.
+func (s *Proposals) approveLoop(ctx context.Context, by approval.Human, p Proposal, req Approval) (Proposal, error) {
+	terms, err := req.Terms.read(time.Now())
+	if err == nil && p.Call.Script != nil {
+		_, err = s.scriptOf(ctx, by, p)
+	}
+	if err != nil {
+		return p, err
+	}
+	return s.p.Approvals.ApproveLoop(ctx, by, p, terms, req.Notes)
+}
+
 // held is a proposal that is as it was shown, and is to be so when something is decided with
 // the context that comes with it.
 func (s *Proposals) held(ctx context.Context, by approval.Principal, id string, as seen.Versions) (context.Context, Proposal, error) {
@@ -189,7 +205,7 @@ func (s *Proposals) held(ctx context.Context, by approval.Principal, id string, 
 	}
 	ctx, err = as.Hold(ctx, "proposal "+p.ID, func(ctx context.Context) (seen.Version, error) {
 		now, err := s.p.Approvals.Proposal(ctx, p.ID)
-		return seen.Of(now), err
+		return proposalVersion(now), err
 	})
 	return ctx, p, err
 }

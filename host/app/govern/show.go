@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/policies/capability"
 	"github.com/skillet-run/skillet/policies/limit"
 
 	"github.com/skillet-run/skillet/host/app/seen"
@@ -39,10 +40,25 @@ type (
 	// CodeFindings are what a static scan found, and a CodeFinding is one of them.
 	CodeFindings = findings.Report
 	CodeFinding  = findings.Finding
+	// A ScriptView is a script that waits, and a ScriptCall a call that it has made.
+	ScriptView = approval.ScriptView
+	ScriptCall = approval.ScriptCall
+	// A Loop lets a script make a call more than once.
+	Loop = approval.Loop
 )
 
 // Version is that of how the proposal stands.
-func (p Proposed) Version() seen.Version { return seen.Of(p.Proposal) }
+func (p Proposed) Version() seen.Version { return proposalVersion(p.Proposal) }
+
+// proposalVersion is that of how a proposal stands, whatever was used of it since.
+func proposalVersion(p Proposal) seen.Version {
+	if p.Loop != nil {
+		l := *p.Loop
+		l.Uses, l.Last = 0, ""
+		p.Loop = &l
+	}
+	return seen.Of(p)
+}
 
 // Page is a package that waits as a person decides about it.
 func (p Proposed) Page() Page {
@@ -72,6 +88,11 @@ type Proposed struct {
 	// Read is what models read of a new skill; nil if it is compared with an active
 	// version, or is not a package.
 	Read *review.ReadByModels `json:"read_by_models,omitempty"`
+	// Script is the script that makes a call which waits; nil for another caller, and when it
+	// is not kept any more. Lifts is what it could do without being asked about, if more calls
+	// than this one are approved.
+	Script *ScriptView     `json:"script,omitempty"`
+	Lifts  *capability.Set `json:"lifts,omitempty"`
 	// Kind is that of a package that waits.
 	Kind manifests.Kind `json:"-"`
 }
@@ -94,6 +115,11 @@ func (s *Proposals) Show(ctx context.Context, by approval.Principal, req ShowPro
 			return v, err
 		}
 	}
+	if v.Call != nil && v.Call.Script != nil {
+		if err := s.script(ctx, by, &v); err != nil {
+			return v, err
+		}
+	}
 	return v, s.summarize(ctx, by, &v)
 }
 
@@ -105,6 +131,29 @@ func (s *Proposals) Whole(ctx context.Context, by approval.Principal, v Proposed
 		w.Tests, w.Replays, w.Summary = v.Tests, v.Replays, v.Summary
 	}
 	return w, err
+}
+
+// script fills in the script that makes a call which waits.
+func (s *Proposals) script(ctx context.Context, by approval.Principal, v *Proposed) error {
+	script, err := s.scriptOf(ctx, by, v.Proposal)
+	if e := fault.AsError(err); e != nil && e.Kind == fault.KindNotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	lifts, err := s.p.Approvals.Lifts(ctx, v.Proposal)
+	v.Script, v.Lifts = &script, &lifts
+	return err
+}
+
+// scriptOf is the script that makes the call of a proposal.
+func (s *Proposals) scriptOf(ctx context.Context, by approval.Principal, p Proposal) (ScriptView, error) {
+	v, err := s.p.Script(ctx, by, p.Call.Script.Run)
+	if err == nil && (v.Digest != p.Call.Script.Digest || v.Actor != p.Call.Script.Actor) {
+		err = fault.Errorf(fault.KindConflict, "the run %s is of another script than the proposal %s", p.Call.Script.Run, p.ID)
+	}
+	return v, err
 }
 
 // collect gathers the evidence about a package that waits.

@@ -72,6 +72,9 @@ type Invocation struct {
 	// Limits lower or raise those of the manifest, up to what the host allows. A zero field
 	// leaves what holds without it.
 	Limits Limits
+	// Script is the script that makes the call, for a person who decides about it; nil for
+	// another caller.
+	Script *approval.Script
 	// Config are values an Extism guest reads.
 	Config map[string]string
 	// Bounds are what the call keeps to beside its grants. An agent's call without has
@@ -143,7 +146,7 @@ func (s *Service) Invoke(ctx context.Context, in Invocation) (Answer, error) {
 	case in.Record || in.RecordTo != "":
 		err = s.record(ctx, in, c, &a)
 	default:
-		a.Result = s.call(ctx, in.Target, c)
+		a.Result = s.call(ctx, in, c)
 	}
 	return a, err
 }
@@ -240,13 +243,13 @@ func (s *Service) granted(ctx context.Context, in Invocation) (runner.Call, erro
 }
 
 // call makes a call, and counts what models it asked.
-func (s *Service) call(ctx context.Context, t Target, c runner.Call) task.Result {
+func (s *Service) call(ctx context.Context, in Invocation, c runner.Call) task.Result {
 	if s.parts.Warm != nil {
 		s.parts.Warm(ctx)
 	}
 	ctx, asked := skillmodel.Counting(ctx)
 	c.Models = asked.Use
-	res := s.asked(ctx, t, c)
+	res := s.asked(ctx, in, c)
 	res.Models = asked.Use()
 	return res
 }

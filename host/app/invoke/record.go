@@ -47,7 +47,7 @@ func (s *Service) record(ctx context.Context, in Invocation, c runner.Call, a *A
 			WithHint("nothing was run; %s shows the secrets", fault.List(fault.Secrets))
 	}
 	c.Recorder, c.NoCache = recording.NewRecorder(), true
-	a.Result = s.call(ctx, in.Target, c)
+	a.Result = s.call(ctx, in, c)
 	r, err := c.Recorder.Recording()
 	if err != nil {
 		return unrecorded(a.Result, err)

@@ -16,14 +16,19 @@ import (
 )
 
 // asked makes a call, and a proposal of it where policies ask about what it does.
-func (s *Service) asked(ctx context.Context, t Target, c runner.Call) task.Result {
-	skill, ok := t.Installed()
+func (s *Service) asked(ctx context.Context, in Invocation, c runner.Call) task.Result {
+	skill, ok := in.Target.Installed()
 	if !ok {
 		return s.parts.Runner.Run(ctx, c)
 	}
 	manifest, tool, input := c.Target.Package.Manifest(), c.Tool, c.Input
 	call := func() approval.ToolCall {
-		return approval.NewToolCall(skill.Name, skill.Digest, toolName(manifest, tool), input)
+		tc := approval.NewToolCall(skill.Name, skill.Digest, toolName(manifest, tool), input)
+		if in.Script != nil {
+			script := *in.Script
+			script.Actor, tc.Script = c.Caller, &script
+		}
+		return tc
 	}
 	lease, err := s.parts.Approvals.TakeCallApproval(ctx, c.Target.Granted, call)
 	if err != nil {
@@ -43,7 +48,7 @@ func (s *Service) asked(ctx context.Context, t Target, c runner.Call) task.Resul
 	}
 	tc := call()
 	p, err := s.parts.Approvals.ProposeCall(ctx, approval.Proposal{
-		ID: approval.NewID(), Type: approval.TypeCall, Title: "call " + skill.Ref() + ":" + tc.Tool + " once with this input",
+		ID: approval.NewID(), Type: approval.TypeCall, Title: titleOf(skill, tc),
 		Skill: skill.Name, Version: skill.Version, Call: &tc, Requested: asked, ProposedBy: c.Caller,
 		Origin: string(skill.Origin), Limits: c.Target.Package.Manifest().Limits(),
 	})
@@ -54,6 +59,15 @@ func (s *Service) asked(ctx context.Context, t Target, c runner.Call) task.Resul
 	res.Error = fault.Errorf(fault.KindApproval, "%s waits for approval: %s: %w", skill.Ref()+":"+tc.Tool, res.Error.Message, &approval.WaitsError{Proposal: p.ID}).
 		WithHint("look at it with %s, then %s and make the same call again", fault.ShowProposal(p.ID), fault.Approve(p.ID))
 	return res
+}
+
+// titleOf is what a proposal of a call is called.
+func titleOf(s registry.Skill, c approval.ToolCall) string {
+	title := "call " + s.Ref() + ":" + c.Tool + " once with this input"
+	if c.Script != nil {
+		title += ", for a script"
+	}
+	return title
 }
 
 // refused is the result of a call that was not made.

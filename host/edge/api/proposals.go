@@ -28,10 +28,25 @@ type GrantTerms struct {
 	Until  time.Time `json:"until,omitzero" doc:"When they end."`
 	Uses   int       `json:"uses,omitempty" minimum:"1" doc:"How many runs they are good for."`
 	Reason string    `json:"reason,omitempty" maxLength:"500" doc:"Shown wherever the grants are."`
+	For    []Fit     `json:"for,omitempty" nullable:"false" maxItems:"16" doc:"What the input of a call must fit, all of it."`
 }
 
-func (t GrantTerms) terms() govern.Terms {
-	return govern.Terms{Scope: govern.Scope(t.Scope), ID: t.ID, Until: t.Until, Uses: t.Uses, Reason: t.Reason}
+// A Fit says what one value of an input must be.
+type Fit struct {
+	Path string `json:"path" minLength:"1" maxLength:"500" doc:"Leads to the value: names of members and numbers of items, with dots between them. . is the whole input."`
+	Glob string `json:"glob" maxLength:"500" doc:"What the value must be as text: * stands for any text, ? for any one character."`
+}
+
+func (t GrantTerms) terms() (govern.Terms, error) {
+	terms := govern.Terms{Scope: govern.Scope(t.Scope), ID: t.ID, Until: t.Until, Uses: t.Uses, Reason: t.Reason}
+	for _, f := range t.For {
+		p, err := govern.ParsePattern(f.Path + "=" + f.Glob)
+		if err != nil {
+			return terms, err
+		}
+		terms.For = append(terms.For, p)
+	}
+	return terms, nil
 }
 
 // An ApprovalWish is what a person says to a proposal that they agree to.
@@ -73,7 +88,11 @@ func proposals(a *API) {
 			Body ApprovalWish
 		}) (govern.Outcome, error) {
 			w := in.Body
-			return a.s.Govern.Proposals.Approve(ctx, p.Person(), govern.Approval{ID: in.ID, Digest: string(w.Digest), Notes: w.Notes, Despite: w.Despite, Terms: w.terms(), Seen: seenBy(ctx)})
+			terms, err := w.terms()
+			if err != nil {
+				return govern.Outcome{}, err
+			}
+			return a.s.Govern.Proposals.Approve(ctx, p.Person(), govern.Approval{ID: in.ID, Digest: string(w.Digest), Notes: w.Notes, Despite: w.Despite, Terms: terms, Seen: seenBy(ctx)})
 		})
 	add(a, route{method: http.MethodPost, path: "/v1/approvals/{proposal}/reject", id: "reject", matches: "the proposal", class: urgent, tag: tag, summary: "Turns a proposal down", rights: needs(govern.RightDecide)},
 		func(ctx context.Context, p govern.Pass, in *decide) (govern.Proposal, error) {
@@ -128,8 +147,12 @@ func (a *API) grant(ctx context.Context, p govern.Pass, in *struct {
 	if err != nil {
 		return govern.Permissions{}, err
 	}
+	terms, err := in.Body.terms()
+	if err != nil {
+		return govern.Permissions{}, err
+	}
 	g := a.s.Govern.Grants
-	plan, err := g.Plan(ctx, p.By(), govern.GrantRequest{Skill: ref, Capabilities: in.Body.Capabilities, Terms: in.Body.terms(), Seen: seenBy(ctx)})
+	plan, err := g.Plan(ctx, p.By(), govern.GrantRequest{Skill: ref, Capabilities: in.Body.Capabilities, Terms: terms, Seen: seenBy(ctx)})
 	if err == nil {
 		err = g.Grant(ctx, p.Person(), plan, govern.GrantConsent{Unbounded: in.Body.Unbounded})
 	}

@@ -33,7 +33,7 @@ func (b *block) proposal(v govern.Proposed) {
 	case v.Agent != nil:
 		b.change(v.Agent)
 	case v.Call != nil:
-		b.call(v.Proposal)
+		b.call(v)
 	case v.Type.Package() && !govern.Undecided(v.Proposal):
 		b.asks(v.Kind, v.Requested)
 	}
@@ -99,7 +99,8 @@ func (b *block) points(all []govern.Point) {
 // maxInputLines is how much of the input of a call is shown.
 const maxInputLines = 40
 
-func (b *block) call(p govern.Proposal) {
+func (b *block) call(v govern.Proposed) {
+	p := v.Proposal
 	b.say("  the tool %s of %s (sha256:%s), once, with this input:", p.Call.Tool, p.Ref(), p.Call.Digest.Short())
 	n := 0
 	for line := range strings.Lines(p.Call.Shown) {
@@ -112,6 +113,60 @@ func (b *block) call(p govern.Proposal) {
 	for _, a := range p.Requested {
 		b.say("+ it would %s%s", a.Words, because(a.Reason, a.Policies))
 		b.say("      %s", a.Capability.String())
+	}
+	if p.Call.Script != nil {
+		b.script(v)
+	}
+	if p.Loop != nil {
+		b.say("  its script may make such calls without being asked about, %s; %s so far", visible(p.Loop.Words()), count(p.Loop.Uses, "call"))
+	}
+}
+
+// maxScriptLines and maxScriptCalls are how much of a script, and of what it did, is shown.
+const (
+	maxScriptLines = 200
+	maxScriptCalls = 20
+)
+
+// script writes the script that makes a call.
+func (b *block) script(v govern.Proposed) {
+	s := v.Call.Script
+	b.say("  call %d of a script of %s, in %s, run %s, %s", s.Number, plain(s.Actor), plain(s.Language), plain(s.Run), s.Digest)
+	if v.Script == nil {
+		if govern.Undecided(v.Proposal) {
+			b.say("  the script has ended or is not kept any more: nothing but this call can be approved")
+		}
+		return
+	}
+	n := 0
+	for line := range strings.Lines(v.Script.Code) {
+		if n++; n > maxScriptLines && !b.full() {
+			b.say("    ... all of it is in %s", b.All)
+			break
+		}
+		b.say("    %3d | %s", n, visible(strings.TrimSuffix(line, "\n")))
+	}
+	if v.Script.Data != nil {
+		b.say("  it was given %s", visible(short(string(v.Script.Data), maxPreview)))
+	}
+	b.say("  it has made %s so far%s", count(len(v.Script.Calls), "call"), map[bool]string{true: ":"}[len(v.Script.Calls) > 0])
+	for i, c := range v.Script.Calls {
+		if i == maxScriptCalls && !b.full() {
+			b.say("    ... all of them are in %s", b.All)
+			break
+		}
+		outcome := "-> " + short(c.Answer, maxPreview)
+		if c.Error != "" {
+			outcome = "failed: " + short(c.Error, maxPreview)
+		}
+		b.say("    %s:%s %s %s", plain(c.Skill), plain(c.Tool), visible(short(string(c.Input), maxPreview)), visible(outcome))
+	}
+	if v.Lifts != nil {
+		b.say("  if more such calls of it are approved, it is not asked about again, within what was granted:")
+		for _, c := range v.Lifts.All() {
+			b.say("+   to %s", c.Words())
+			b.say("      %s", c.String())
+		}
 	}
 }
 

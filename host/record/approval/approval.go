@@ -12,6 +12,7 @@
 //	proposal/ID            -> record
 //	grant/DIGEST-HEX/ID    -> record
 //	lease/CALL-DIGEST-HEX  -> record
+//	lease/loop/SCRIPT-AND-TOOL-DIGEST-HEX/ID -> {}: the proposal of that id has a loop
 package approval
 
 import (

@@ -23,6 +23,10 @@ type ToolCall struct {
 	// Shown its beginning, for people.
 	Input manifests.Digest `json:"input"`
 	Shown string           `json:"shown,omitempty"`
+	// Script is the script that makes it; nil for another caller.
+	Script *Script `json:"script,omitempty"`
+
+	input []byte // whole
 }
 
 // maxShown bounds how much of an input is kept with a proposal, in bytes.
@@ -30,7 +34,7 @@ const maxShown = 16 << 10
 
 // NewToolCall describes a call.
 func NewToolCall(skill string, d manifests.Digest, tool string, input []byte) ToolCall {
-	return ToolCall{skill, d, tool, CanonicalDigest(input), string(input[:min(len(input), maxShown)])}
+	return ToolCall{Skill: skill, Digest: d, Tool: tool, Input: CanonicalDigest(input), Shown: string(input[:min(len(input), maxShown)]), input: input}
 }
 
 // leasesKey is the prefix of the keys of approvals of calls.
@@ -38,7 +42,11 @@ const leasesKey = "lease/"
 
 // key is the key under which an approval of the call is stored.
 func (c ToolCall) key() string {
-	id := manifests.DigestOf(fmt.Appendf(nil, "%s\n%q\n%s", c.Digest, c.Tool, c.Input))
+	text := fmt.Appendf(nil, "%s\n%q\n%s", c.Digest, c.Tool, c.Input)
+	if s := c.Script; s != nil { // another script, or another's, does not make the call that was shown
+		text = fmt.Appendf(text, "\n%q\n%s\n%q", s.Language, s.Digest, s.Actor)
+	}
+	id := manifests.DigestOf(text)
 	return leasesKey + id.Hex()
 }
 
@@ -46,8 +54,9 @@ func (c ToolCall) key() string {
 // Only [Store.TakeCallApproval] makes one that is good for anything; the zero value lifts
 // nothing.
 type CallApproval struct {
-	id  string
-	set capability.Set
+	id       string
+	set      capability.Set
+	policies []string
 }
 
 // ID is the proposal that a person approved; empty for the zero value.
@@ -55,6 +64,9 @@ func (l CallApproval) ID() string { return l.id }
 
 // Set is what was asked about, and may be done.
 func (l CallApproval) Set() capability.Set { return l.set }
+
+// Policies are those that may not ask again; nil for any.
+func (l CallApproval) Policies() []string { return l.policies }
 
 // storedCallApproval is the stored form of a [CallApproval], and the data of a lease.given change.
 type storedCallApproval struct {
@@ -81,16 +93,19 @@ func (h Human) Lend(p Proposal) (ledger.Change, error) {
 	if p.Call == nil {
 		return ledger.Change{}, fault.Errorf(fault.KindInternal, "proposal %s is about no call", p.ID)
 	}
-	c := *p.Call
-	c.Shown = ""
+	c := p.Call.bare()
 	return ledger.NewChange(kindLent, storedCallApproval{ID: p.ID, Call: c, Set: p.Capabilities(), ExpiresAt: p.ExpiresAt})
 }
 
 // Returned is the change that ends the approval of the call of p, if it was not used yet.
 func Returned(p Proposal) (ledger.Change, error) {
-	c := *p.Call
-	c.Shown = ""
-	return ledger.NewChange(kindReturned, returned{p.ID, c})
+	return ledger.NewChange(kindReturned, returned{p.ID, p.Call.bare()})
+}
+
+// bare is what makes it the same call, without how it is shown and where its script stands.
+func (c ToolCall) bare() ToolCall {
+	c.Shown, c.Script = "", c.Script.identity()
+	return c
 }
 
 // IsApproved reports whether a call was approved and not made yet.
@@ -136,7 +151,10 @@ func (d *Store) TakeCallApproval(ctx context.Context, g Granted, call func() Too
 	}
 	c := call()
 	if !approved[c.key()] {
-		return CallApproval{}, nil
+		if c.Script == nil {
+			return CallApproval{}, nil
+		}
+		return d.takeLoop(ctx, c, approved)
 	}
 	if there, err := d.IsApproved(ctx, c); err != nil || !there {
 		return CallApproval{}, err
@@ -155,7 +173,7 @@ func (d *Store) TakeCallApproval(ctx context.Context, g Granted, call func() Too
 	if errors.Is(err, store.ErrNotFound) { // another call was first
 		return CallApproval{}, nil
 	}
-	return CallApproval{l.ID, l.Set}, err
+	return CallApproval{id: l.ID, set: l.Set}, err
 }
 
 func applyLent(ctx context.Context, kv store.KV, at ledger.Stamp, l storedCallApproval) error {
@@ -182,9 +200,7 @@ func applyReturned(ctx context.Context, kv store.KV, _ ledger.Stamp, r returned)
 // what it does. The same call waits once.
 func (d *Store) ProposeCall(ctx context.Context, p Proposal) (Proposal, error) {
 	var err error
-	said := *p.Call
-	said.Shown = "" // which Input is the digest of, however it is written
-	if p.Digest, err = DigestOf(said); err != nil {
+	if p.Digest, err = DigestOf(p.Call.bare()); err != nil {
 		return p, err
 	}
 	err = d.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
@@ -210,6 +226,15 @@ var errKnown = errors.New("proposed already")
 
 // ApproveCall lets the call of a proposal be made once.
 func (d *Store) ApproveCall(ctx context.Context, h Human, p Proposal, notes string) (Proposal, error) {
+	return d.enact(ctx, h, p, notes, func(_ context.Context, now Proposal) (ledger.Change, string, error) {
+		c, err := h.Lend(now)
+		return c, string(now.Digest), err
+	})
+}
+
+// enact approves the call of a proposal with the change that lend makes, which also says what
+// is noted.
+func (d *Store) enact(ctx context.Context, h Human, p Proposal, notes string, lend func(context.Context, Proposal) (ledger.Change, string, error)) (Proposal, error) {
 	err := d.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
 		now, err := d.Proposal(ctx, p.ID)
 		if err != nil {
@@ -222,10 +247,8 @@ func (d *Store) ApproveCall(ctx context.Context, h Human, p Proposal, notes stri
 		if err != nil {
 			return ledger.Decision{}, err
 		}
-		l, err := h.Lend(now)
-		return ledger.Decision{
-			Kind: "approve", Actor: h.Actor(), Subject: now.Ref(), Note: string(now.Digest), Changes: append(changes, l),
-		}, err
+		l, note, err := lend(ctx, now)
+		return ledger.Decision{Kind: "approve", Actor: h.Actor(), Subject: now.Ref(), Note: note, Changes: append(changes, l)}, err
 	})
 	if err != nil {
 		return p, err
@@ -245,17 +268,28 @@ func (d *Store) RevertCall(ctx context.Context, h Human, p Proposal, notes strin
 		if err != nil {
 			return ledger.Decision{}, err
 		}
-		if there, err := d.IsApproved(ctx, *now.Call); err != nil || !there {
+		if there, err := d.stands(ctx, now); err != nil || !there {
 			return ledger.Decision{}, errors.Join(err, fault.Errorf(fault.KindConflict, "revert proposal %s: the call was made already, or its time is over", now.ID).
 				WithHint("%s shows what it did", fault.List(fault.Runs)))
 		}
 		back, err := Returned(now)
+		if now.Loop != nil {
+			back, err = endedLoop(now)
+		}
 		return ledger.Decision{Kind: "revert", Actor: h.Actor(), Subject: now.Ref(), Note: string(now.Digest), Changes: []ledger.Change{c, back}}, err
 	})
 	if err != nil {
 		return p, err
 	}
 	return d.Proposal(context.WithoutCancel(ctx), p.ID)
+}
+
+// stands reports whether what was approved of a call is not used up, and its time is not over.
+func (d *Store) stands(ctx context.Context, p Proposal) (bool, error) {
+	if p.Loop != nil {
+		return p.Loop.Live(time.Now()), nil
+	}
+	return d.IsApproved(ctx, *p.Call)
 }
 
 // TooLate is the error for deciding about a proposal that is overdue.

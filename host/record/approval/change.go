@@ -22,12 +22,15 @@ const (
 	kindGranted  = "grant.given"
 	// kindBounded is a grant with conditions: a skillet that does not know them
 	// must refuse it, and not give it without.
-	kindBounded  = "grant.bounded"
-	kindRevoked  = "grant.revoked"
-	kindUsed     = "grant.used"
-	kindLent     = "lease.given"
-	kindConsumed = "lease.used"
-	kindReturned = "lease.ended"
+	kindBounded   = "grant.bounded"
+	kindRevoked   = "grant.revoked"
+	kindUsed      = "grant.used"
+	kindLent      = "lease.given"
+	kindConsumed  = "lease.used"
+	kindReturned  = "lease.ended"
+	kindLooped    = "loop.given"
+	kindLoopUsed  = "loop.used"
+	kindLoopEnded = "loop.ended"
 )
 
 // NewID makes an id for a proposal or a grant: short enough to type, random
@@ -212,15 +215,18 @@ func Used(g Grant) (ledger.Change, error) {
 // Projection applies the changes of this package to the store.
 func Projection() ledger.Projection {
 	return ledger.Table{Name: "approval", State: []string{"proposal/", "grant/", "lease/"}, Kinds: map[string]ledger.Apply{
-		kindProposed: ledger.On(applyProposed),
-		kindDecided:  ledger.On(applyDecided),
-		kindGranted:  ledger.On(applyGranted),
-		kindBounded:  ledger.On(applyGranted),
-		kindRevoked:  ledger.On(applyRevoked),
-		kindUsed:     ledger.On(applyUsed),
-		kindLent:     ledger.On(applyLent),
-		kindConsumed: ledger.On(applyConsumed),
-		kindReturned: ledger.On(applyReturned),
+		kindProposed:  ledger.On(applyProposed),
+		kindDecided:   ledger.On(applyDecided),
+		kindGranted:   ledger.On(applyGranted),
+		kindBounded:   ledger.On(applyGranted),
+		kindRevoked:   ledger.On(applyRevoked),
+		kindUsed:      ledger.On(applyUsed),
+		kindLent:      ledger.On(applyLent),
+		kindConsumed:  ledger.On(applyConsumed),
+		kindReturned:  ledger.On(applyReturned),
+		kindLooped:    ledger.On(applyLooped),
+		kindLoopUsed:  ledger.On(applyLoopUsed),
+		kindLoopEnded: ledger.On(applyLoopEnded),
 	}}
 }
 

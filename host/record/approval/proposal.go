@@ -78,6 +78,9 @@ type Proposal struct {
 	Config *ConfigChange `json:"config,omitempty"`
 	Agent  *AgentChange  `json:"agent,omitempty"`
 	Call   *ToolCall     `json:"call,omitempty"`
+	// Loop is what a person approved for the script that makes the call, beside this one call;
+	// nil for nothing.
+	Loop *Loop `json:"loop,omitempty"`
 	// Origin and Source say where the package came from; ProposedBy says who
 	// brought it: "human:ada", "model:NAME".
 	Origin     string `json:"origin,omitempty"`

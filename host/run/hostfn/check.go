@@ -94,10 +94,16 @@ func (e *Env) decideAt(r capability.Request, grant string, bytes int64, at netip
 		return d
 	}
 	_, approved := e.s.Approved.Allows(r)
-	return now.Policies.Decide(policies.Query{
+	q := policies.Query{
 		Phase: policies.PhaseCall, Principal: e.s.Principal, Request: r, Address: at,
 		Granted: true, GrantedBy: grant, Approved: approved, Bytes: bytes, Home: e.s.Home,
-	})
+	}
+	d := now.Policies.Decide(q)
+	if d.Effect == policies.Ask && e.s.Lifted.lifts(r, d.Policies) {
+		q.Approved = true
+		return now.Policies.Decide(q)
+	}
+	return d
 }
 
 // remembered returns the grant by which the same request was allowed before, as long as what decides is the same.

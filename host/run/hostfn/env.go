@@ -38,6 +38,18 @@ type Injection struct {
 	Prefix string
 }
 
+// Lifted is what some policies, and no others, do not ask about. It grants nothing.
+type Lifted struct {
+	Set      capability.Set
+	Policies []string
+}
+
+// lifts reports whether nothing asks about a request but policies that are not to.
+func (l Lifted) lifts(r capability.Request, asking []string) bool {
+	_, ok := l.Set.Allows(r)
+	return ok && !slices.ContainsFunc(asking, func(id string) bool { return !slices.Contains(l.Policies, id) })
+}
+
 // Settings is what one call may do and with what. The zero value can do nothing.
 type Settings struct {
 	// Granted is all that was granted to the skill.
@@ -52,6 +64,8 @@ type Settings struct {
 	// Approved is what a person approved for this very call: policies that ask about it do not stand in its
 	// way. It grants nothing.
 	Approved capability.Set
+	// Lifted is what a person approved for calls like this one.
+	Lifted Lifted
 	// Policies may refuse what is granted. Without any, everything is refused.
 	Policies *policies.Set
 	// Principal is the skill that runs. Its name is also the name of its key-value state.

@@ -202,7 +202,7 @@ func (r *Runner) lend(ctx context.Context, a *attempt) error {
 	now := r.standing(ctx, a.run)
 	a.env = hostfn.NewEnv(a.onStage(hostfn.Settings{
 		Granted: now.Granted, Policies: now.Policies, Present: r.presentOf(ctx, a.run),
-		Beyond: a.beyond, Approved: a.approved(), Principal: a.principal(),
+		Beyond: a.beyond, Approved: a.approved(), Lifted: a.lifted(), Principal: a.principal(),
 		Home: r.settings.Home, Own: r.settings.Own, Workspace: a.call.Workspace,
 		Files: a.limits.Files, LogBytes: a.limits.LogBytes, Logged: a.call.Logged,
 		KV: a.state(r.kv), KVQuotaBytes: a.manifest.Limits().KVBytes, KVSchema: kvSchema(a.manifest),
@@ -227,7 +227,20 @@ func (a *run) config() map[string]string {
 }
 
 // approved is what a person approved for this very call.
-func (a *run) approved() capability.Set { return a.call.Lease.Set().Union(a.call.Allow.Set()) }
+func (a *run) approved() capability.Set {
+	if a.call.Lease.Policies() != nil {
+		return a.call.Allow.Set()
+	}
+	return a.call.Lease.Set().Union(a.call.Allow.Set())
+}
+
+// lifted is what a person approved for calls like this one.
+func (a *run) lifted() hostfn.Lifted {
+	if a.call.Lease.Policies() == nil {
+		return hostfn.Lifted{}
+	}
+	return hostfn.Lifted{Set: a.call.Lease.Set(), Policies: a.call.Lease.Policies()}
+}
 
 func injections(m *manifests.Manifest) []hostfn.Injection {
 	var is []hostfn.Injection
