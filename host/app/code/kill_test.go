@@ -16,6 +16,7 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/code"
+	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/app/invoke"
 	"github.com/skillet-run/skillet/host/base/fault"
 )
@@ -74,8 +75,9 @@ func victim(dir string) int {
 	return victimFailed
 }
 
-// A process that is killed at any of 50 writes leaves each done once, or one of which nobody
-// knows, and says so: with that answered, there are 50 in the end, none twice and none missing.
+// A person approves a loop of 50 writes once. A process that is killed at any of them leaves
+// each done once, or one of which nobody knows, and says so: with that answered, there are 50 in
+// the end, none twice and none missing.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -83,9 +85,18 @@ func TestKilled(t *testing.T) {
 	}
 	s := newServer(t)
 	h := newHome(t, s)
+	h.asks()
+	first := h.run(loop)
+	if first.Status != code.Paused || first.Waits.Call != 2 {
+		t.Fatalf("%s %s", first.Status, outcome(first))
+	}
+	lent, err := h.approveLoop(first.Waits.Proposal, govern.Terms{Uses: 2 * writes, For: pattern(t, "n=*")})
+	if err != nil {
+		t.Fatal(err)
+	}
 	h.close()
 	every := 7
-	if os.Getenv("SKILLET_KILL_EACH") != "" {
+	if os.Getenv("SKILLET_PROVE") != "" {
 		every = 1
 	}
 	var mu sync.Mutex
@@ -111,7 +122,7 @@ func TestKilled(t *testing.T) {
 		}
 		return true
 	}
-	doubt, kills, asked := "", 0, 0
+	doubt, kills, asked, repeated := "", 0, 0, 0
 	for n, tries := 1, 0; tries < 4*writes; tries++ {
 		cmd := exec.Command(os.Args[0])
 		var stderr strings.Builder
@@ -136,11 +147,23 @@ func TestKilled(t *testing.T) {
 					t.Errorf("%s was written %d times; %d writes", path, times, len(got))
 				}
 			}
-			t.Logf("%d kills, %d times nobody knew", kills, asked)
+			h := open(t, h.dir)
+			defer h.close()
+			p, err := h.h.Govern().Proposals.Find(t.Context(), ada, lent.ID)
+			if err != nil || p.Loop.Uses != writes+repeated {
+				t.Errorf("%d calls are counted of %d, and %d that were made again: %v", p.Loop.Uses, writes, repeated, err)
+			}
+			decided, err := h.h.Govern().Audit.Events(t.Context(), ada, govern.EventsRequest{Kind: "approve"})
+			if err != nil || len(decided) != 1 {
+				t.Errorf("%d decisions, %v", len(decided), err)
+			}
+			t.Logf("proof: %d kills in a loop of 50 writes, %d times nobody knew, %d calls made again", kills, asked, repeated)
 			return
 		case victimUncertain:
 			asked++
-			doubt = map[bool]string{true: "done", false: "again"}[s.counts()[fmt.Sprintf("/%d", n-every)] > 0]
+			if doubt = "done"; s.counts()[fmt.Sprintf("/%d", n-every)] == 0 {
+				doubt, repeated = "again", repeated+1
+			}
 		case victimFailed:
 			t.Fatalf("it ended with %s", stderr.String())
 		default:
