@@ -41,8 +41,10 @@ func (l Loop) Live(now time.Time) bool { return l.Uses < l.MaxUses && now.Before
 // Words say for which calls it holds: "at most 50 times where n is "*", until 2030-01-31 12:00:00".
 func (l Loop) Words() string {
 	of := "with this input"
-	if words := (Grant{For: l.For}).Words(); words != "" {
-		of = words
+	if len(l.For) == 1 && l.For[0] == (Pattern{".", "*"}) {
+		of = "with any input"
+	} else if len(l.For) > 0 {
+		of = Grant{For: l.For}.Words()
 	}
 	return fmt.Sprintf("at most %d times %s, until %s", l.MaxUses, of, l.ExpiresAt.Local().Format(time.DateTime))
 }
