@@ -19,11 +19,7 @@ func HasExceptions(wasm []byte) bool {
 // InstrumentExactly is Instrument with a charge in front of every instruction:
 // slow, but beyond doubt. The meter must never charge less.
 func InstrumentExactly(wasm []byte, l Limits, o Options) ([]byte, error) {
-	d := newDecoder(wasm, l)
-	if err := d.decode(); err != nil {
-		return nil, err
-	}
-	d, err := d.withoutExceptions()
+	_, d, err := inspect(wasm, l)
 	if err != nil {
 		return nil, err
 	}

@@ -7,11 +7,23 @@ package wasmbin
 // Inspect checks structure, limits and every index; it does not check the types
 // of values on the stack, which the compiler does.
 func Inspect(wasm []byte, l Limits) (*Module, error) {
+	m, _, err := inspect(wasm, l)
+	return m, err
+}
+
+// inspect returns what a module declares, and a decoder of it without exceptions.
+func inspect(wasm []byte, l Limits) (*Module, *decoder, error) {
 	d := newDecoder(wasm, l)
 	if err := d.decode(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return d.module, nil
+	declared := d.module
+	d, err := d.withoutExceptions()
+	if err != nil {
+		return nil, nil, err
+	}
+	declared.CompileWork = d.module.CompileWork
+	return declared, d, nil
 }
 
 // The names Instrument adds to a module. A module that imports TickName from
@@ -99,18 +111,12 @@ type ExportedGlobal struct {
 func Instrument(wasm []byte, l Limits, o Options) (*Instrumented, error) {
 	l.MemoryPages = min(l.MemoryPages, o.MaxMemoryPages)
 	l.TableElems = min(l.TableElems, o.MaxTableElems)
-	d := newDecoder(wasm, l)
-	if err := d.decode(); err != nil {
-		return nil, err
-	}
-	declared := *d.module
-	d, err := d.withoutExceptions()
+	declared, d, err := inspect(wasm, l)
 	if err != nil {
 		return nil, err
 	}
-	declared.CompileWork = d.module.CompileWork
 	r := newRewriter(d, o)
-	i := &Instrumented{Wasm: r.write(), Module: &declared, FuelPoints: r.points}
+	i := &Instrumented{Wasm: r.write(), Module: declared, FuelPoints: r.points}
 	if o.Fuel {
 		i.FuelGlobal, i.TickModule, i.TickName = FuelGlobal, TickModule, TickName
 	}
