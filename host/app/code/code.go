@@ -13,6 +13,7 @@ import (
 	"context"
 	"encoding/json"
 	"math/rand/v2"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -52,6 +53,9 @@ type Settings struct {
 	Lease time.Duration
 	// Keep is how long a run is kept that has ended or waits; 0 for seven days.
 	Keep time.Duration
+	// AtOnce is how many scripts run at once, so that many do not take more memory than those;
+	// others wait for their turn. 0 is for four a processor, and at least eight.
+	AtOnce int
 }
 
 // A Service runs scripts. It is safe for concurrent use.
@@ -61,6 +65,7 @@ type Service struct {
 	set   Settings
 	found atomic.Pointer[catalog]
 	swept atomic.Int64 // when old runs were removed last
+	turns chan struct{}
 }
 
 var usualLease = 5 * time.Second // a variable for tests that kill processes
@@ -68,7 +73,8 @@ var usualLease = 5 * time.Second // a variable for tests that kill processes
 // New makes a Service.
 func New(log hclog.Logger, p Parts, s Settings) *Service {
 	s.Lease, s.Keep = cmp.Or(s.Lease, usualLease), cmp.Or(s.Keep, 7*24*time.Hour)
-	return &Service{parts: p, log: log, set: s}
+	s.AtOnce = cmp.Or(s.AtOnce, max(8, 4*runtime.GOMAXPROCS(0)))
+	return &Service{parts: p, log: log, set: s, turns: make(chan struct{}, s.AtOnce)}
 }
 
 // Bounds of scripts.
@@ -244,6 +250,21 @@ func (s *Service) admit(by approval.Principal, req *Request) error {
 	}
 	req.Limits = req.Limits.Or(invoke.Limits{Seconds: usualTime, OutputBytes: usualOutput, Fuel: usualFuel})
 	return nil
+}
+
+// turn waits until a script may run, no longer than it might run itself, and returns what ends that.
+func (s *Service) turn(ctx context.Context, most time.Duration) (done func(), err error) {
+	patience := time.NewTimer(most)
+	defer patience.Stop()
+	select {
+	case s.turns <- struct{}{}:
+		return func() { <-s.turns }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-patience.C:
+		return nil, fault.Errorf(fault.KindLimit, "%d scripts run already, and none has ended for too long", s.set.AtOnce).
+			WithHint("ask again when fewer run").WithRetryAfter(time.Second)
+	}
 }
 
 // newHead is that of a run that begins.

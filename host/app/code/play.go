@@ -133,6 +133,11 @@ func (s *Service) play(ctx context.Context, by approval.Principal, req Request, 
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	done, err := s.turn(ctx, req.Limits.Wall())
+	if err != nil {
+		return Result{}, err
+	}
+	defer done()
 	defer context.AfterFunc(r.lost, func() { cancel(errLost) })()
 	p := &play{s: s, r: r, by: by, req: req, known: r.recorded()}
 	res := s.parts.Runner.Run(ctx, runner.Call{
