@@ -47,7 +47,16 @@ func (t *terminal) approvalsList() *cli.Command {
 			return fault.Errorf(fault.KindUsage, "--status is empty").WithHint("it is one of: %s", statuses())
 		}
 		ps, err := h.Govern().Proposals.List(ctx, t.person(), req)
-		return t.answered(ps, err, func() { t.showProposals(ps) })
+		if err != nil {
+			return err
+		}
+		loops, err := h.Govern().Proposals.Loops(ctx, t.person())
+		return t.answered(ps, err, func() {
+			t.showProposals(ps)
+			for _, p := range loops {
+				t.note("%s: a script of %s may call %s %s; %s so far", p.ID, plain(p.Call.Script.Actor), plain(p.Ref()+":"+p.Call.Tool), plain(p.Loop.Words()), count(p.Loop.Uses, "call"))
+			}
+		})
 	}))
 }
 

@@ -107,6 +107,13 @@ func (s *Proposals) List(ctx context.Context, by approval.Principal, req ListPro
 	return found, err
 }
 
+// Loops returns the proposals whose scripts may make more calls now without being asked about.
+func (s *Proposals) Loops(ctx context.Context, by approval.Principal) ([]Proposal, error) {
+	all, err := s.List(ctx, by, ListProposals{Status: StatusApplied})
+	now := time.Now()
+	return slices.DeleteFunc(all, func(p Proposal) bool { return p.Loop == nil || !p.Loop.Live(now) }), err
+}
+
 // Find finds a proposal by its id, or a beginning of it of at least four characters that no
 // other has. It fails with a [fault.KindNotFound] error.
 func (s *Proposals) Find(ctx context.Context, by approval.Principal, id string) (Proposal, error) {

@@ -210,7 +210,7 @@ func (d *Store) takeLoop(ctx context.Context, c ToolCall, approved map[string]bo
 	if err != nil && !errors.Is(err, errSpent) || p.Loop == nil {
 		return CallApproval{}, ignoring(err, errSpent)
 	}
-	return CallApproval{p.ID, p.Loop.Set, p.Loop.Policies}, nil
+	return CallApproval{p.ID, p.Loop.Set, append([]string{}, p.Loop.Policies...)}, nil // of no policies, none is lifted
 }
 
 func ignoring(err, one error) error {
