@@ -21,7 +21,7 @@ func benchSet(b *testing.B, n int, broad bool) *Set {
 		b.Fatal(err)
 	}
 	keep := map[string]bool{"granted": true, "no-skillet-home": true, "no-kernel-files": true, "no-cloud-metadata": true}
-	few := &loader{validator: l.validator, byID: map[cedar.PolicyID]*policy{}}
+	few := &loader{validator: l.validator, schema: l.schema, byID: map[cedar.PolicyID]*policy{}}
 	for _, p := range l.policies {
 		if keep[p.ID] {
 			if message := few.add(p); message != "" {

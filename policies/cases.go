@@ -2,6 +2,7 @@ package policies
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/skillet-run/skillet/internal/strictjson"
 	"github.com/skillet-run/skillet/policies/capability"
@@ -41,6 +43,17 @@ type Case struct {
 	// Address is where the host of a request over HTTP is found to be; empty when
 	// that does not matter.
 	Address string `json:"address,omitempty"`
+	// Tool, Arguments and the others up to Session are those of the call in which it is
+	// asked, as a [Call] has them: Caller is KIND:NAME, such as "agent:general" or
+	// "person:ada", From one of [Sources], and At when the call began, as
+	// 2026-11-28T18:30. What is left out is that of a person's call now.
+	Tool      string          `json:"tool,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Caller    string          `json:"caller,omitempty"`
+	From      string          `json:"arguments_from,omitempty"`
+	At        string          `json:"at,omitempty"`
+	Task      string          `json:"task,omitempty"`
+	Session   string          `json:"session,omitempty"`
 	// Want is the answer that is right: "allow", "ask" or "deny".
 	Want string `json:"want"`
 	// By are the ids of policies that must be among those that decide; may be
@@ -146,7 +159,62 @@ func (c Case) Query(home string) (Query, error) {
 		q.Phase = PhaseProcess
 		return q, nil
 	}
+	var err error
+	if q.Call, err = c.inCall(); err != nil {
+		return q, err
+	}
+	if tool, is := ToolCalled(c.Request); is {
+		q.Phase, q.Call.Tool = PhaseTool, cmp.Or(tool, c.Tool)
+		return q, nil
+	}
 	return q, c.call(&q)
+}
+
+// ToolCalled is the tool of a request for a call, such as "call:write_file"; is tells whether
+// it is one.
+func ToolCalled(request string) (tool string, is bool) {
+	action, tool, _ := strings.Cut(request, ":")
+	return tool, action == ActionCall
+}
+
+// inCall is the call in which it is asked.
+func (c Case) inCall() (*Call, error) {
+	call := &Call{Tool: c.Tool, Arguments: c.Arguments, Task: c.Task, Session: c.Session, Caller: Caller{CallerPerson, "somebody"}, Began: time.Now()}
+	var err error
+	if c.Caller != "" {
+		if call.Caller, err = ReadCaller(c.Caller); err != nil {
+			return nil, err
+		}
+	}
+	if call.From = cmp.Or(c.From, call.Caller.From()); !slices.Contains(Sources(), call.From) {
+		return nil, fmt.Errorf("arguments_from is %q; it must be one of %s", c.From, strings.Join(Sources(), ", "))
+	}
+	if c.At != "" {
+		call.Began, err = ReadTime(c.At)
+	}
+	return call, err
+}
+
+// ReadCaller reads a caller as people write it: KIND:NAME, such as "agent:general".
+func ReadCaller(text string) (Caller, error) {
+	kind, name, _ := strings.Cut(text, ":")
+	if !slices.Contains(CallerKinds(), kind) {
+		return Caller{}, fmt.Errorf("a caller is written as KIND:NAME, with a kind of %s", strings.Join(CallerKinds(), ", "))
+	}
+	return Caller{kind, name}, nil
+}
+
+// ReadTime reads a time as people write it: 2026-11-28T18:30, in the zone of this machine, or
+// with seconds and a zone as in RFC 3339, in which it then stays.
+func ReadTime(text string) (time.Time, error) {
+	if t, err := time.Parse(time.RFC3339, text); err == nil {
+		return t, nil
+	}
+	t, err := time.ParseInLocation("2006-01-02T15:04", text, time.Local)
+	if err != nil {
+		return t, fmt.Errorf("%q is not a time; write it as 2026-11-28T18:30", text)
+	}
+	return t, nil
 }
 
 // call fills in what a running skill tries, and which grant covers it.

@@ -11,6 +11,7 @@ import (
 	cedar "github.com/cedar-policy/cedar-go"
 	"github.com/cedar-policy/cedar-go/x/exp/ast"
 	"github.com/cedar-policy/cedar-go/x/exp/schema"
+	"github.com/cedar-policy/cedar-go/x/exp/schema/resolved"
 	"github.com/cedar-policy/cedar-go/x/exp/schema/validate"
 )
 
@@ -32,6 +33,7 @@ func (p *policy) ast() *ast.Policy { return (*ast.Policy)(p.compiled.AST()) }
 // loader collects policies and what is wrong with them.
 type loader struct {
 	validator *validate.Validator
+	schema    *resolved.Schema
 	policies  []*policy
 	byID      map[cedar.PolicyID]*policy
 	problems  []error
@@ -44,11 +46,11 @@ func newLoader() (*loader, error) {
 	if err := s.UnmarshalCedar(schemaText); err != nil {
 		return nil, fmt.Errorf("load policy schema: %w", err)
 	}
-	resolved, err := s.Resolve()
+	all, err := s.Resolve()
 	if err != nil {
 		return nil, fmt.Errorf("load policy schema: %w", err)
 	}
-	return &loader{validator: validate.New(resolved), byID: map[cedar.PolicyID]*policy{}}, nil
+	return &loader{validator: validate.New(all), schema: all, byID: map[cedar.PolicyID]*policy{}}, nil
 }
 
 func (l *loader) problem(e *LoadError) { l.problems = append(l.problems, e) }
@@ -119,8 +121,15 @@ func (l *loader) add(p *policy) string {
 	if other, taken := l.byID[id]; taken {
 		return fmt.Sprintf("the id %s is taken by %s:%d; ids are unique", p.ID, other.File, other.Line)
 	}
-	if err := l.validator.Policy(p.ID, p.ast()); err != nil {
-		return "it does not fit the schema: " + schemaMismatch(p.ID, err)
+	if message := l.unknownKey(p); message != "" {
+		return "it does not fit the schema: " + message
+	}
+	validator, message := l.validatorFor(p)
+	if message != "" {
+		return message
+	}
+	if err := validator.Policy(p.ID, p.ast()); err != nil {
+		return "it does not fit the schema: " + withWay(schemaMismatch(p.ID, err))
 	}
 	if p.Effect == Ask && !looksAtApproved(p.ast()) {
 		return fmt.Sprintf(`policy %s asks for approval but never looks at context.approved, so approving would not lift it; add "unless { context.approved }"`, p.ID)
@@ -244,6 +253,23 @@ func schemaMismatch(id string, err error) string {
 		}
 	}
 	return lines[0]
+}
+
+var (
+	notForAction = regexp.MustCompile("^attribute `(\\w+)` in context for Action::\"([^\"]+)\" not found$")
+	notGuarded   = regexp.MustCompile("access to optional attribute `(arguments[^`]*)`")
+)
+
+// withWay adds to what the validator says what to write, where that is plain.
+func withWay(message string) string {
+	if m := notForAction.FindStringSubmatch(message); m != nil && callKeyNames[m[1]] != 0 {
+		return message + "; it is there for calls alone: name the actions that the policy is for"
+	}
+	if m := notGuarded.FindStringSubmatch(message); m != nil {
+		at := strings.LastIndexByte(m[1], '.')
+		return fmt.Sprintf("%s; a call may be without it: write `context.%s has %s && ...` before", message, m[1][:at], m[1][at+1:])
+	}
+	return message
 }
 
 func firstLine(text string) string {

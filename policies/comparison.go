@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	cedar "github.com/cedar-policy/cedar-go"
 	"github.com/cedar-policy/cedar-go/x/exp/ast"
@@ -90,6 +91,9 @@ func attributeOf(n ast.IsNode) (string, bool) {
 	if !ok {
 		return "", false
 	}
+	if up, nested := access.Arg.(ast.NodeTypeAccess); nested && isContext(up.Arg) && up.Value != "arguments" {
+		return string(up.Value + "." + access.Value), true
+	}
 	_, ok = access.Arg.(ast.NodeTypeVariable)
 	return string(access.Value), ok
 }
@@ -114,7 +118,14 @@ var words = map[string][]string{
 	"scheme": {"http", "https"},
 	"home":   {homeInside, homeAbove, homeOutside, homeUnknown},
 	"origin": {OriginUser, OriginBundled, OriginGenerated, OriginDevelopment, OriginPath},
+
+	"now.weekday":    weekdays(),
+	"caller.kind":    CallerKinds(),
+	"arguments_from": Sources(),
 }
+
+// most are the attributes of a time that have bounds.
+var most = map[string][2]int64{"now.hour": {0, 23}, "now.minute": {0, 59}, "now.day": {1, 31}, "now.month": {1, 12}}
 
 // plainly offers texts where the judges of entities offer entities.
 var plainly = strings.NewReplacer("write Host::", "write ", "write Name::", "write ", "write Path::", "write ")
@@ -128,6 +139,10 @@ func (c comparison) problem(actions []string) string {
 	switch {
 	case words[c.attribute] != nil:
 		return c.oneOf(words[c.attribute])
+	case c.attribute == "now.date":
+		return c.dateProblem()
+	case most[c.attribute] != [2]int64{}:
+		return c.within(most[c.attribute])
 	case c.attribute == "wants":
 		return c.oneOf(wanted())
 	case c.attribute == "method":
@@ -144,6 +159,20 @@ func (c comparison) problem(actions []string) string {
 		return ""
 	}
 	return plainly.Replace(c.resourceProblem(actions))
+}
+
+func (c comparison) dateProblem() string {
+	if _, err := time.Parse(time.DateOnly, c.want); err != nil {
+		return "a date is written as 2026-11-28"
+	}
+	return ""
+}
+
+func (c comparison) within(bounds [2]int64) string {
+	if n, err := strconv.ParseInt(c.want, 10, 64); err != nil || n < bounds[0] || n > bounds[1] {
+		return fmt.Sprintf("context.%s is from %d to %d", c.attribute, bounds[0], bounds[1])
+	}
+	return ""
 }
 
 // resourceProblem judges what is the id of a resource, too.

@@ -13,7 +13,10 @@ const longestKept = 1 << 10
 // Decide answers a query. The answer depends on the query and the set alone, so it is kept
 // for the next time. It is safe for concurrent use.
 func (s *Set) Decide(q Query) Decision {
-	if s.answers == nil || q.Bytes != 0 || len(q.Request.Resource) > longestKept {
+	if q.Call != nil && s.index.wants(q) == 0 && q.Phase != PhaseTool { // as most sets of policies have it
+		q.Call = nil
+	}
+	if s.answers == nil || q.Call != nil || q.Bytes != 0 || len(q.Request.Resource) > longestKept {
 		return s.decide(q)
 	}
 	d, ok := s.answers.Get(0, q)
@@ -33,6 +36,9 @@ func (s *Set) decide(q Query) Decision {
 	if d, ok := s.maximum.refuses(q); ok {
 		return d
 	}
+	if err := a.describe(q.Call, s.index.wants(q)); err != nil {
+		return Decision{Reason: err.Error()}
+	}
 	d := s.answer(a, q)
 	if d.Effect != Allow || !q.Address.IsValid() {
 		return d
@@ -40,6 +46,9 @@ func (s *Set) decide(q Query) Decision {
 	// A rule that names the address holds for whatever leads there. The maximum says
 	// which names may be asked for, and not where those lead.
 	if a, err = newQuestion(q.atAddress()); err != nil {
+		return Decision{Reason: err.Error()}
+	}
+	if err := a.describe(q.Call, s.index.wants(q)); err != nil {
 		return Decision{Reason: err.Error()}
 	}
 	return s.answer(a, q)

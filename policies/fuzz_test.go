@@ -45,7 +45,7 @@ func FuzzLoad(f *testing.F) {
 		if len(text) > MaxFileBytes {
 			t.Skip("Load reads no such file")
 		}
-		l := &loader{validator: base.validator, policies: slices.Clone(base.policies), byID: maps.Clone(base.byID)}
+		l := &loader{validator: base.validator, schema: base.schema, policies: slices.Clone(base.policies), byID: maps.Clone(base.byID)}
 		l.addText("fuzz.cedar", text)
 		s, err := l.set()
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/skillet-run/skillet/policies/capability"
 	"github.com/skillet-run/skillet/policies/goldentest"
@@ -42,7 +43,7 @@ func queryOf(tb testing.TB, input string) Query {
 	tb.Helper()
 	left, subject, _ := strings.Cut(input, "|")
 	words := strings.Fields(left)
-	q := Query{Home: "/home/me/.skillet", Principal: Principal{Skill: "test", Version: "1.0.0", Origin: OriginUser}}
+	q := Query{Call: &Call{Began: time.Date(2026, 11, 28, 17, 59, 0, 0, time.UTC), Caller: Caller{CallerPerson, "ada"}, From: FromPerson}, Home: "/home/me/.skillet", Principal: Principal{Skill: "test", Version: "1.0.0", Origin: OriginUser}}
 	for _, flag := range words[1:] {
 		setFlag(tb, &q, flag)
 	}
@@ -57,6 +58,10 @@ func queryOf(tb testing.TB, input string) Query {
 		}
 	case "process":
 		q.Phase = PhaseProcess
+	case "tool":
+		if q.Phase = PhaseTool; q.Call != nil {
+			q.Call.Arguments = []byte(subject)
+		}
 	default:
 		q.Phase = 7
 	}
@@ -71,6 +76,22 @@ func setFlag(tb testing.TB, q *Query, flag string) {
 		q.Granted, q.GrantedBy = true, "fs.read:/**"
 	case "grant": // with "_" for a space
 		q.Granted, q.GrantedBy = true, strings.ReplaceAll(value, "_", " ")
+	case "tool":
+		q.Call.Tool = value
+	case "caller":
+		q.Call.Caller, _ = ReadCaller(value)
+	case "at":
+		q.Call.Began, _ = ReadTime(value)
+	case "arguments": // with "_" for a space
+		q.Call.Arguments = []byte(strings.ReplaceAll(value, "_", " "))
+	case "task":
+		q.Call.Task = value
+	case "session":
+		q.Call.Session = value
+	case "from":
+		q.Call.From = value
+	case "unknown":
+		q.Call = nil
 	case "approved":
 		q.Approved = true
 	case "origin":

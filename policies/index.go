@@ -21,6 +21,7 @@ type index struct {
 type bucket struct {
 	every   []entry                     // for more than one skill
 	bySkill map[cedar.EntityUID][]entry // for one
+	wants   callKeys                    // what policies in it look at of a call
 }
 
 // entry is a policy in a bucket, without the part of its scope that the bucket
@@ -63,6 +64,7 @@ func (ix *index) bucketsFor(p *policy) []*bucket {
 }
 
 func (s *bucket) add(p *policy) {
+	s.wants |= callKeysOf(p.ast())
 	rest := *p.ast()
 	if namedActions(p) != nil {
 		rest.Action = ast.Scope{}.All()

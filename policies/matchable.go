@@ -127,6 +127,7 @@ func entityProblem(uid cedar.EntityUID, actions []string) string {
 var (
 	skillForm   = lazyregexp.New(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 	sessionForm = lazyregexp.New(`^[a-z0-9-]+/[a-z0-9][a-z0-9._-]*$`)
+	toolForm    = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	secretForm  = lazyregexp.New(`^[a-z0-9][a-z0-9._-]*$`)
 )
 
@@ -255,6 +256,12 @@ func portMeant(host string) string {
 // nameProblem judges a name: it is enough that one of the actions can have it.
 // Only a package asks for patterns of names.
 func nameProblem(name string, actions []string) string {
+	if (actions == nil || slices.Contains(actions, ActionCall)) && toolForm().MatchString(name) {
+		return ""
+	}
+	if len(actions) == 1 && actions[0] == ActionCall {
+		return toolProblem(name)
+	}
 	named := slices.DeleteFunc(slices.Clone(actions), func(a string) bool { return !hasName(a) })
 	switch {
 	case actions == nil:
@@ -271,6 +278,13 @@ func nameProblem(name string, actions []string) string {
 		}
 	}
 	return problem
+}
+
+func toolProblem(name string) string {
+	if strings.Contains(name, "*") {
+		return starInName(name)
+	}
+	return "it is not the name of a tool"
 }
 
 // hasName reports whether the resource of an action is a Name.

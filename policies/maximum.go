@@ -99,7 +99,7 @@ func (s *Set) Within(m *Maximum) *Set {
 // refuses says what stands against a query, if anything does. A nil Maximum
 // refuses nothing.
 func (m *Maximum) refuses(q Query) (Decision, bool) {
-	if m == nil || m.Capabilities == nil || q.Phase == PhaseProcess || m.admits(q) {
+	if m == nil || m.Capabilities == nil || q.Phase == PhaseProcess || q.Phase == PhaseTool || m.admits(q) {
 		return Decision{}, false
 	}
 	reason := fmt.Sprintf("the administrator of this machine allows at most: %s", m.Capabilities)

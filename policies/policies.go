@@ -65,11 +65,17 @@ const (
 	// PhaseProcess is a skill that is about to run in a process with other skills.
 	// Unless the answer is Allow, it runs in processes of its own.
 	PhaseProcess
+	// PhaseTool is a tool that is about to be called, with Query.Call.
+	PhaseTool
 )
 
 // ShareProcess is the action of [PhaseProcess], as it is written in policies and in
 // place of a request. It is not a capability: nobody asks for it, and nobody grants it.
 const ShareProcess = "share-process"
+
+// ActionCall is the action of [PhaseTool], as it is written in policies, and before a colon
+// and the tool in place of a request: "call:write_file". It is not a capability either.
+const ActionCall = "call"
 
 // Where a skill came from: the values of Principal.Origin.
 const (
@@ -116,6 +122,9 @@ type Query struct {
 	// like the paths in requests. Without it every request for a file is denied,
 	// because the home could not be kept apart.
 	Home string
+	// Call is what is known of the call in which it is asked, for PhaseCall and
+	// PhaseTool. A policy that looks at it denies when it is nil.
+	Call *Call
 }
 
 // Decision is an answer with its reasons. The zero value denies.

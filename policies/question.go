@@ -58,6 +58,13 @@ func newQuestion(q Query) (*question, error) {
 		a.action = action(ShareProcess)
 		a.aimAtName("")
 		return a, nil
+	case PhaseTool:
+		if q.Call == nil {
+			return nil, errors.New("nothing is known of the call")
+		}
+		a.action = action(ActionCall)
+		a.aimAtName(q.Call.Tool)
+		return a, nil
 	default:
 		return nil, fmt.Errorf("unknown phase %d", q.Phase)
 	}

@@ -128,6 +128,7 @@ var lastHints = map[fault.Kind]string{
 	fault.KindConflict:     "look at what is there now, and decide again",
 	fault.KindFull:         "make room on the disk; `skillet gc` removes what is not needed",
 	fault.KindInternal:     "`skillet doctor` checks the home",
+	fault.KindUnreachable:  "check the network and the address, and try again",
 }
 
 // interrupted is the exit code of a command that was ended by a signal, as

@@ -58,7 +58,7 @@ type SearchResult struct {
 }
 
 // Search looks for skills in the registries of the settings. It fails with a
-// [fault.KindInternal] error when it found nothing and no registry was searched wholly:
+// [fault.KindUnreachable] error when it found nothing and no registry was searched wholly:
 // that nothing is there cannot be said.
 func (s *Service) Search(ctx context.Context, by approval.Principal, r SearchRequest) (SearchResult, error) {
 	if err := approval.CheckPrincipal(by); err != nil {
@@ -99,7 +99,7 @@ func unsearched(missing []Absence) error {
 	for _, m := range missing {
 		words = append(words, fmt.Sprintf("registry %s: %s", m.Registry, m.Reason))
 	}
-	return fault.Errorf(fault.KindInternal, "no registry could be searched completely, and nothing was found: %s", strings.Join(words, "; ")).
+	return fault.Errorf(fault.KindUnreachable, "no registry could be searched completely, and nothing was found: %s", strings.Join(words, "; ")).
 		WithHint("try again when it answers; %s shows where it is", fault.List(fault.Settings))
 }
 

@@ -33,6 +33,8 @@ func TestExplain(t *testing.T) {
 		{fmt.Errorf("decision 7 %w: %w", ledger.ErrPending, store.ErrReadOnly), fault.KindInternal},
 		{fmt.Errorf("x: %w", store.ErrReadOnly), fault.KindFull},
 		{&fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}, fault.KindFull},
+		{&net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}, fault.KindUnreachable},
+		{&net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ENETUNREACH)}, fault.KindUnreachable},
 		{&fs.PathError{Op: "read", Path: "x", Err: syscall.EISDIR}, fault.KindUsage},
 		{&fs.PathError{Op: "open", Path: "x", Err: syscall.ENOTDIR}, fault.KindUsage},
 		{fmt.Errorf("open: %w: %w", worker.ErrNoProgram, fs.ErrNotExist), fault.KindInternal},

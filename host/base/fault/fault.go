@@ -25,6 +25,7 @@ const (
 	KindConflict     Kind = "conflict"     // it is already so, or somebody changed it first
 	KindFull         Kind = "full"         // the disk takes no more, and nothing was changed
 	KindInternal     Kind = "internal"     // the host's own failure
+	KindUnreachable  Kind = "unreachable"  // a registry, a server or the service did not answer: try again
 )
 
 // A Class says whether trying the same again can help.
@@ -63,6 +64,7 @@ func Outcomes() []Outcome {
 		{8, KindConflict, "conflict: it is already so, or somebody else changed it first"},
 		{9, KindFull, "the disk is full or read-only: nothing was changed"},
 		{10, KindInternal, "internal error of the host"},
+		{11, KindUnreachable, "unreachable: a registry, a server or the service does not answer; try again later"},
 	}
 }
 

@@ -227,7 +227,7 @@ var refusals = map[int]string{
 	http.StatusUnprocessableEntity:   "The request does not fit its schema, or bytes are not what they should be.",
 	http.StatusTooManyRequests:       "A limit was reached; Retry-After says when to try again, where that is known.",
 	http.StatusInternalServerError:   "The host failed.",
-	http.StatusServiceUnavailable:    "The service is not ready, or is about to end.",
+	http.StatusServiceUnavailable:    "The service is not ready, is about to end, or does not reach a registry or a server that it needs.",
 	http.StatusInsufficientStorage:   "The disk takes no more, and nothing was changed.",
 }
 

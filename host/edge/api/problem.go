@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -59,6 +60,7 @@ var statuses = map[fault.Kind]int{
 	fault.KindConflict:     http.StatusConflict,
 	fault.KindFull:         http.StatusInsufficientStorage,
 	fault.KindInternal:     http.StatusInternalServerError,
+	fault.KindUnreachable:  http.StatusServiceUnavailable,
 }
 
 // problem says what an error means.
@@ -69,6 +71,9 @@ func (a *API) problem(err error) *Problem {
 	return problemOf(a.s.Explain(err))
 }
 
+// unreachableWait is when to try again what was not reached and does not say so itself.
+const unreachableWait = 5 * time.Second
+
 func problemOf(e *fault.Error) *Problem {
 	status := statuses[e.Kind]
 	if status == 0 {
@@ -78,8 +83,11 @@ func problemOf(e *fault.Error) *Problem {
 		Type: "urn:skillet:problem:" + string(e.Kind), Title: http.StatusText(status), Status: status, Detail: e.Message,
 		Kind: e.Kind, Hint: e.Hint, Remedies: e.Remedies, Class: e.Class, RetryAfterMS: e.RetryAfterMS, headers: http.Header{},
 	}
-	if e.RetryAfterMS > 0 {
-		p.headers.Set("Retry-After", strconv.FormatInt((e.RetryAfterMS+999)/1000, 10))
+	if e.Kind == fault.KindUnreachable && e.RetryAfterMS == 0 {
+		p.RetryAfterMS = unreachableWait.Milliseconds()
+	}
+	if p.RetryAfterMS > 0 {
+		p.headers.Set("Retry-After", strconv.FormatInt((p.RetryAfterMS+999)/1000, 10))
 	}
 	return p
 }

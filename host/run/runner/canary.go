@@ -253,7 +253,7 @@ func counts(res task.Result) bool {
 	if e == nil {
 		return true
 	}
-	return e.Kind != fault.KindUsage && e.Kind != fault.KindFull && e.Kind != fault.KindInternal && !errors.Is(e, context.Canceled) &&
+	return e.Kind != fault.KindUsage && e.Kind != fault.KindFull && e.Kind != fault.KindInternal && e.Kind != fault.KindUnreachable && !errors.Is(e, context.Canceled) &&
 		!errors.Is(e, ErrRate) && !errors.Is(e, ErrOverloaded)
 }
 

@@ -103,6 +103,7 @@ var byKind = map[fault.Kind]Verdict{
 	fault.KindConflict:     {fault.ClassPermanent, "conflict", Unknown},
 	fault.KindFull:         {fault.ClassPermanent, "full", Unknown},
 	fault.KindInternal:     {fault.ClassPermanent, "internal", Unknown},
+	fault.KindUnreachable:  {fault.ClassTransient, string(manifests.ReasonNetworkError), Unknown},
 }
 
 // Judge says what the outcome of a call means; nil is a success. It looks at
