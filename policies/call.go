@@ -176,12 +176,13 @@ func (s *Set) AsksOfCalls() bool {
 
 // LooksAtCalls reports whether any policy looks at what a [Call] has, and LooksAtArguments
 // whether at its arguments.
-func (s *Set) LooksAtCalls() bool     { return s.looksAt() != 0 }
-func (s *Set) LooksAtArguments() bool { return s.looksAt()&wantsArguments != 0 }
+func (s *Set) LooksAtCalls() bool     { return s.looks != 0 }
+func (s *Set) LooksAtArguments() bool { return s.looks&wantsArguments != 0 }
 
-func (s *Set) looksAt() callKeys {
-	keys := s.index.rest.wants
-	for _, b := range s.index.byAction {
+// looks is what any policy looks at of a call.
+func (ix *index) looks() callKeys {
+	keys := ix.rest.wants
+	for _, b := range ix.byAction {
 		keys |= b.wants
 	}
 	return keys

@@ -31,6 +31,7 @@ type Set struct {
 	policies []*policy // sorted by id
 	byID     map[cedar.PolicyID]*policy
 	index    index
+	looks    callKeys // what any policy looks at of a call
 	maximum  *Maximum // nil for none
 	passed   []Warning
 	answers  *recent.Cache[Query, Decision] // of this set alone
@@ -180,7 +181,8 @@ func (l *loader) set() (*Set, error) {
 		return nil, errors.Join(l.problems...)
 	}
 	slices.SortFunc(l.policies, func(a, b *policy) int { return strings.Compare(a.ID, b.ID) })
-	return &Set{policies: l.policies, byID: l.byID, index: newIndex(l.policies), passed: l.passed, answers: new(recent.Cache[Query, Decision])}, nil
+	ix := newIndex(l.policies)
+	return &Set{policies: l.policies, byID: l.byID, index: ix, looks: ix.looks(), passed: l.passed, answers: new(recent.Cache[Query, Decision])}, nil
 }
 
 // List returns every policy in the set, sorted by id. The slice is the caller's

@@ -125,6 +125,8 @@ type Query struct {
 	// Call is what is known of the call in which it is asked, for PhaseCall and
 	// PhaseTool. A policy that looks at it denies when it is nil.
 	Call *Call
+
+	dialled bool // it is about the address in the place of the name
 }
 
 // Decision is an answer with its reasons. The zero value denies.

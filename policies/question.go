@@ -87,6 +87,7 @@ func (a *question) call(q Query) error {
 		if q.Address.IsValid() {
 			a.locate(q.Address)
 		}
+		a.context["dialled"] = cedar.Boolean(q.dialled)
 		a.context["new_domain"] = cedar.Boolean(newDomain(q.GrantedBy))
 		return nil
 	}
@@ -190,6 +191,7 @@ func (a *question) locate(addr netip.Addr) {
 // atAddress is the query with the address in the place of the host's name.
 func (q Query) atAddress() Query {
 	if e, err := q.Request.Endpoint(); err == nil {
+		q.dialled = e.Host != q.Address.String()
 		e.Host = q.Address.String()
 		q.Request.Resource = e.URL()
 	}

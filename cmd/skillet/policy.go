@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -31,7 +32,19 @@ func (t *terminal) policyCommand() *cli.Command {
 			command("explain", []cli.Flag{
 				&cli.BoolFlag{Name: "install", Usage: "ask about a package that asks for this capability"},
 				&cli.StringSliceFlag{Name: "allow", Usage: "as if `CAPABILITY` were granted too; may be repeated"},
+				&cli.StringFlag{Name: "run", Usage: "as in the call with this `RUN_ID`, which is on record"},
+				&cli.StringFlag{Name: "tool", Usage: "as in a call of `TOOL`"},
+				&cli.StringFlag{Name: "input", Usage: "with this input of the call: `JSON`, @FILE, or - for standard input"},
+				&cli.StringFlag{Name: "caller", Usage: "as in a call of `CALLER`, such as agent:general, person:ada and token:nightly"},
+				&cli.StringFlag{Name: "at", Usage: "as in a call at `TIME`, such as 2026-11-28T18:30"},
+				&cli.StringFlag{Name: "task", Usage: "as in a call for the task with this `ID`"},
+				&cli.StringFlag{Name: "session", Usage: "as in a call in `SESSION`"},
 			}, t.withHost(t.explainPolicy)),
+			command("new", []cli.Flag{
+				&cli.BoolFlag{Name: "list", Usage: "list the templates, and what can be said of each"},
+				&cli.StringFlag{Name: "id", Usage: "the `ID` of the policy, and the name of its file; otherwise that of the template"},
+				&cli.BoolFlag{Name: "dry-run", Usage: "print the files, and write none"},
+			}, t.newPolicy),
 			command("schema", nil, t.withoutHome(func(context.Context, *cli.Context) error {
 				if t.json {
 					return t.printJSON(struct {
@@ -76,6 +89,9 @@ func (t *terminal) explainPolicy(ctx context.Context, c *cli.Context, h *host.Ho
 	if req.Allow, err = capabilities(c.StringSlice("allow")); err != nil {
 		return err
 	}
+	if req.Call, err = t.explainedCall(c); err != nil {
+		return err
+	}
 	if c.Bool("install") {
 		if req.Installing, err = capability.Parse(args[1]); err != nil {
 			return fault.Wrap(fault.KindUsage, err).WithHint("%s", inFull(args[1]))
@@ -83,4 +99,40 @@ func (t *terminal) explainPolicy(ctx context.Context, c *cli.Context, h *host.Ho
 	}
 	e, err := h.Govern().Policies.Explain(ctx, t.person(), req)
 	return printLines(t, e, err, func(e govern.Explanation) []string { return lines.Explanation(t.style(c, ""), e) })
+}
+
+// explainedCall is the call in which policies are asked.
+func (t *terminal) explainedCall(c *cli.Context) (call govern.ExplainCall, err error) {
+	call = govern.ExplainCall{Run: c.String("run"), Tool: c.String("tool"), Caller: c.String("caller"), Task: c.String("task"), Session: c.String("session")}
+	if c.IsSet("at") {
+		if call.At, err = govern.ReadTime(c.String("at")); err != nil {
+			return call, fault.Wrap(fault.KindUsage, err)
+		}
+	}
+	if c.IsSet("input") {
+		call.Input, err = t.readInput(c.Context, c.String("input"))
+	}
+	return call, err
+}
+
+func (t *terminal) newPolicy(c *cli.Context) error {
+	all := govern.PolicyTemplates()
+	if c.Bool("list") {
+		return printLines(t, all, nil, lines.PolicyTemplates)
+	}
+	req := govern.NewPolicyRequest{Template: c.Args().First(), ID: c.String("id"), DryRun: c.Bool("dry-run"), Values: map[string]string{}}
+	if req.Template == "" {
+		return fault.Errorf(fault.KindUsage, "which template?").WithHint("`skillet policy new --list` lists them")
+	}
+	for _, word := range c.Args().Tail() {
+		name, value, ok := strings.Cut(word, "=")
+		if !ok {
+			return fault.Errorf(fault.KindUsage, "%q is not NAME=VALUE", word).WithHint("`skillet policy new --list` lists what can be said of each template")
+		}
+		req.Values[name] = value
+	}
+	return t.withHost(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
+		n, err := h.Govern().Policies.New(ctx, t.person(), req)
+		return printLines(t, n, err, lines.NewPolicy)
+	})(c)
 }

@@ -1,6 +1,7 @@
 package govern
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -127,9 +128,11 @@ func caseError(err error) error {
 // An ExplainRequest asks what would become of a request, and why.
 type ExplainRequest struct {
 	Skill manifests.Ref
-	// Request is what a run of the skill tries, such as "fs.read:/data/a.csv"; or
-	// [policies.ShareProcess].
+	// Request is what a run of the skill tries, such as "fs.read:/data/a.csv";
+	// [policies.ShareProcess]; or the call of a tool, as "call:write_file".
 	Request string
+	// Call is the call in which it would be asked.
+	Call ExplainCall
 	// Installing, when it is not the zero value, is asked about in the place of Request:
 	// may a version be installed that asks for this capability?
 	Installing capability.Capability
@@ -153,6 +156,8 @@ type Explanation struct {
 	// Granting is what the policies say to granting it, which they are asked as about a
 	// package that wants it; nil when that would be of no use.
 	Granting *Explanation `json:"granting,omitempty"`
+	// Call is the call in which it is asked; nil when no policy looks at calls.
+	Call *ExplainedCall `json:"call,omitempty"`
 	// Remedies has the grant that a person could give for it; it is empty when that is not
 	// what is missing. Hint is what an edge says of it.
 	Hint     string         `json:"hint,omitempty"`
@@ -188,6 +193,17 @@ func (s *Policies) Explain(ctx context.Context, by approval.Principal, req Expla
 	}
 	if req.Request == policies.ShareProcess {
 		q.Phase = policies.PhaseProcess
+		e.decide(set, q)
+		return e, nil
+	}
+	if q.Call, err = s.call(ctx, by, set, req); err != nil {
+		return Explanation{}, err
+	}
+	if set.LooksAtCalls() {
+		e.Call = explainedCall(q.Call)
+	}
+	if tool, is := policies.ToolCalled(req.Request); is {
+		q.Phase, q.Call.Tool = policies.PhaseTool, cmp.Or(tool, q.Call.Tool)
 		e.decide(set, q)
 		return e, nil
 	}

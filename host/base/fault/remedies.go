@@ -294,7 +294,8 @@ func ShowUsers(skill string) Remedy { return Remedy{Action: actShowUsers, Skill:
 // ShowProposal shows a proposal.
 func ShowProposal(id string) Remedy { return Remedy{Action: actShowProposal, Proposal: id} }
 
-// ShowDecision shows how policies decide about a request of a skill.
+// ShowDecision shows how policies decide about a request of a skill; with [FieldRun] as they
+// did in that run.
 func ShowDecision(skill, request string) Remedy {
 	return Remedy{Action: actShowDecision, Skill: skill, Capability: request}
 }
@@ -383,6 +384,8 @@ const (
 	FieldSession   Field = "session"
 	FieldSettings  Field = "settings"
 	FieldTo        Field = "to"
+	FieldID        Field = "id"
+	FieldRun       Field = "run"
 	FieldTool      Field = "tool"
 	FieldUntil     Field = "until"
 	FieldUpdate    Field = "update"
@@ -399,7 +402,7 @@ func Fields() []Field {
 		FieldAllow, FieldAllowUnsigned, FieldTrustSigner, FieldAcceptSource, FieldAllowFailingTests, FieldDespite,
 		FieldForce, FieldYes, FieldKeepState, FieldPurge, FieldReplace,
 		FieldTimeout, FieldNoCache, FieldTokens, FieldPriority,
-		FieldAgain, FieldCanary, FieldCompare, FieldConfig, FieldDir, FieldDryRun, FieldEnvFile, FieldEscape, FieldLanguage, FieldList, FieldMatch, FieldRecord, FieldTool, FieldUpdate, FieldFind, FieldFor,
+		FieldAgain, FieldCanary, FieldCompare, FieldConfig, FieldDir, FieldDryRun, FieldEnvFile, FieldEscape, FieldLanguage, FieldList, FieldID, FieldMatch, FieldRecord, FieldRun, FieldTool, FieldUpdate, FieldFind, FieldFor,
 		FieldHome, FieldInput, FieldIsolated, FieldNoBuild, FieldOwner, FieldPlainHTTP, FieldPromote, FieldRender, FieldRevoker,
 		FieldScope, FieldSession, FieldSettings, FieldTo, FieldUntil, FieldWorkspace,
 		FieldFrom, FieldFailOnNewCapabilities, FieldFailOnDifference,

@@ -195,7 +195,7 @@ var actions = []ActionRow{
 	{actShowNeeds, "see what a skill needs", params(ParamSkill), nil},
 	{actShowUsers, "see what needs a skill", params(ParamSkill), nil},
 	{actShowProposal, "see a proposal", params(ParamProposal), nil},
-	{actShowDecision, "see how policies decide about a request of a skill", params(ParamSkill, ParamCapability), nil},
+	{actShowDecision, "see how policies decide about a request of a skill", params(ParamSkill, ParamCapability), []Field{FieldRun}},
 	{actShowRule, "see what a rule of the review is about", params(ParamRule), nil},
 	{actShowCall, "see all of a call, with its log", nil, nil},
 	{actShowRouting, "see which models were considered, and why", nil, nil},

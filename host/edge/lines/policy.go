@@ -88,7 +88,10 @@ func (b *block) explanation(e govern.Explanation) {
 	if e.IfGranted != "" {
 		b.say("  if it were granted: %s", e.IfGranted)
 	}
-	if g := e.Granting; g != nil && g.Denies() {
+	if e.Call != nil {
+		b.say("  in a call%s by %s %s at %s, with arguments of a %s", ofTool(e.Call.Tool), e.Call.Caller.Kind, e.Call.Caller.Name, e.Call.Began.Format("2006-01-02 15:04 MST"), e.Call.ArgumentsFrom)
+	}
+	if g := e.Granting; g != nil {
 		b.say("  granting it: %s: %s", g.Effect, g.Reason)
 		b.decided(g.Policies)
 	}
@@ -101,5 +104,53 @@ func (b *block) explanation(e govern.Explanation) {
 func (b *block) decided(all []govern.Policy) {
 	for _, p := range all {
 		b.say("  %s %s (%s:%d): %s", p.Effect, p.ID, p.File, p.Line, p.Reason)
+	}
+}
+
+func ofTool(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " of " + name
+}
+
+// PolicyTemplates are templates, with what can be said of each.
+func PolicyTemplates(all []govern.PolicyTemplate) []string {
+	return written(Style{}, func(b *block) {
+		for _, t := range all {
+			b.say("%s: %s", t.Name, t.About)
+			for _, v := range t.Values {
+				b.say("  %s=%s  %s", v.Name, cmp.Or(v.Default, strings.ToUpper(v.Name)), v.About)
+			}
+		}
+	})
+}
+
+// NewPolicy is what a template made.
+func NewPolicy(n govern.NewPolicy) []string {
+	return written(Style{}, func(b *block) {
+		if n.Written {
+			b.say("%s is in force; its test cases are %s", n.File, n.Tests)
+		} else {
+			b.say("// %s, which is not written", n.File)
+			b.file(n.Policy)
+			b.say("// %s, which is not written", n.Tests)
+			b.file(n.Cases)
+		}
+		failed := 0
+		for _, o := range n.Outcomes {
+			if !o.OK {
+				failed++
+			}
+		}
+		for _, line := range PolicyOutcomes(n.Outcomes, failed) {
+			b.say("%s", line)
+		}
+	})
+}
+
+func (b *block) file(text string) {
+	for line := range strings.Lines(text) {
+		b.say("%s", strings.TrimRight(line, "\n"))
 	}
 }

@@ -96,7 +96,7 @@ func (e *Env) decideAt(r capability.Request, grant string, bytes int64, at netip
 	_, approved := e.s.Approved.Allows(r)
 	q := policies.Query{
 		Phase: policies.PhaseCall, Principal: e.s.Principal, Request: r, Address: at,
-		Granted: true, GrantedBy: grant, Approved: approved, Bytes: bytes, Home: e.s.Home,
+		Granted: true, GrantedBy: grant, Approved: approved, Bytes: bytes, Home: e.s.Home, Call: e.s.Call,
 	}
 	d := now.Policies.Decide(q)
 	if d.Effect == policies.Ask && e.s.Lifted.lifts(r, d.Policies) {

@@ -68,6 +68,8 @@ type Settings struct {
 	Lifted Lifted
 	// Policies may refuse what is granted. Without any, everything is refused.
 	Policies *policies.Set
+	// Call is what policies can look at of the call; one that does denies when it is nil.
+	Call *policies.Call
 	// Principal is the skill that runs. Its name is also the name of its key-value state.
 	Principal policies.Principal
 	// Home is the absolute path of the host's own directory, links resolved. Policies protect it; without

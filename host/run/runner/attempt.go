@@ -202,7 +202,7 @@ func (r *Runner) lend(ctx context.Context, a *attempt) error {
 	now := r.standing(ctx, a.run)
 	a.env = hostfn.NewEnv(a.onStage(hostfn.Settings{
 		Granted: now.Granted, Policies: now.Policies, Present: r.presentOf(ctx, a.run),
-		Beyond: a.beyond, Approved: a.approved(), Lifted: a.lifted(), Principal: a.principal(),
+		Beyond: a.beyond, Approved: a.approved(), Lifted: a.lifted(), Principal: a.principal(), Call: &a.about,
 		Home: r.settings.Home, Own: r.settings.Own, Workspace: a.call.Workspace,
 		Files: a.limits.Files, LogBytes: a.limits.LogBytes, Logged: a.call.Logged,
 		KV: a.state(r.kv), KVQuotaBytes: a.manifest.Limits().KVBytes, KVSchema: kvSchema(a.manifest),

@@ -44,6 +44,9 @@ type Record struct {
 	// Task and Step are those of the goal that it was for; empty for none.
 	Task string `json:"task,omitempty"`
 	Step string `json:"step,omitempty"`
+	// Context is what policies could look at of the call, beside its tool, task, session and
+	// input; nil when none did.
+	Context *Context `json:"context,omitempty"`
 	// Models is what models were asked within it; nil for none.
 	Models *task.ModelUse `json:"models,omitempty"`
 }
@@ -59,7 +62,7 @@ func (r *Runner) record(ctx context.Context, a *run) error {
 		OK: res.OK, Error: res.Error, DurationMS: res.DurationMS, Fuel: res.Fuel,
 		PeakMemoryBytes: res.PeakMemoryBytes, HostCalls: res.Figures.HostCalls, Used: a.uses, Denials: res.Denials,
 		Figures: res.Figures, Attempts: res.Attempts, Fallback: res.Fallback, Cached: res.Cached, Part: string(a.part), OnBehalfOf: a.onBehalfOf(),
-		Task: a.call.Task, Step: a.call.Step,
+		Task: a.call.Task, Step: a.call.Step, Context: a.context(),
 	}
 	if a.turn != nil {
 		rec.Session = a.call.Session

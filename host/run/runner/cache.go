@@ -25,6 +25,9 @@ const MaxCached = 256 << 10
 // manifest and the tool's promises allow it.
 func (r *Runner) remembered(a *run, next work) work {
 	policy := a.manifest.Performance.Caching
+	if a.policies != nil && a.policies.LooksAtCalls() { // who calls, and when, may matter
+		return next
+	}
 	if a.call.NoCache || a.inSession() || !a.manifest.Caches(a.tool) || !a.reproducible() {
 		return next
 	}

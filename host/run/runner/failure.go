@@ -90,7 +90,7 @@ func wayOut(e *fault.Error, a *run, d task.Denial) *fault.Error {
 	case a.call.Target.Origin == registry.OriginPath:
 		return e.WithHint("decided by policy %s; %s shows what is in force", strings.Join(d.Policies, ", "), fault.List(fault.Policies))
 	}
-	return e.WithHint("decided by policy %s; %s says more", strings.Join(d.Policies, ", "), fault.ShowDecision(a.manifest.Name, d.Request))
+	return e.WithHint("decided by policy %s; %s says more", strings.Join(d.Policies, ", "), a.decision(d.Request))
 }
 
 // Said is what a guest said of its failure after something was refused to it; the zero

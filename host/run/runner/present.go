@@ -179,6 +179,6 @@ func (r *Runner) judgeCall(a *run, now *hostfn.Authority, name string) (by capab
 	_, approved := a.approved().Allows(q)
 	return by, now.Policies.Decide(policies.Query{
 		Phase: policies.PhaseCall, Principal: a.principal(), Request: q, Granted: true, GrantedBy: grant,
-		Approved: approved, Home: r.settings.Home,
+		Approved: approved, Home: r.settings.Home, Call: &a.about,
 	}), granted
 }

@@ -105,10 +105,13 @@ func (r *Runner) render(ctx context.Context, a *run) (prompt.Prompt, error) {
 			WithHint("it is a prompt: leave the tool out")
 	}
 	a.result.Tool = manifests.PromptToolName
+	if err := r.permitted(a); err != nil {
+		return prompt.Prompt{}, err
+	}
 	now := r.standing(ctx, a)
 	env := hostfn.NewEnv(a.onStage(hostfn.Settings{
 		Granted: now.Granted, Policies: now.Policies, Present: r.presentOf(ctx, a),
-		Beyond: a.beyond, Approved: a.approved(), Principal: a.principal(),
+		Beyond: a.beyond, Approved: a.approved(), Principal: a.principal(), Call: &a.about,
 		Home: r.settings.Home, Own: r.settings.Own, Workspace: a.call.Workspace, RunID: string(a.result.RunID),
 	}))
 	defer env.Close()

@@ -270,6 +270,7 @@ type run struct {
 	policies *policies.Set  // in force when it began
 	epoch    uint64         // of Rights, from which on changes count; 0 when none do
 	present  present
+	about    policies.Call  // what policies can look at of it
 	limits   sandbox.Limits // of each attempt
 	until    time.Time      // end of all attempts; zero: none of its own
 
@@ -379,7 +380,7 @@ func (r *Runner) checkAndMake(ctx context.Context, a *run) error {
 	if err := r.barred(ctx, a); err != nil {
 		return err
 	}
-	for _, check := range []func(*run) error{r.choose, r.bind, r.hasSessions, r.admit} {
+	for _, check := range []func(*run) error{r.choose, r.bind, r.hasSessions, r.admit, r.permitted} {
 		if err := check(a); err != nil {
 			return err
 		}
