@@ -46,7 +46,8 @@ type Case struct {
 	// Tool, Arguments and the others up to Session are those of the call in which it is
 	// asked, as a [Call] has them: Caller is KIND:NAME, such as "agent:general" or
 	// "person:ada", From one of [Sources], and At when the call began, as
-	// 2026-11-28T18:30. What is left out is that of a person's call now.
+	// 2026-11-28T18:30. What is left out is that of a person's call at noon of a Monday, so
+	// that a case is answered the same at any time.
 	Tool      string          `json:"tool,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Caller    string          `json:"caller,omitempty"`
@@ -54,11 +55,14 @@ type Case struct {
 	At        string          `json:"at,omitempty"`
 	Task      string          `json:"task,omitempty"`
 	Session   string          `json:"session,omitempty"`
-	// Want is the answer that is right: "allow", "ask" or "deny".
-	Want string `json:"want"`
+	// Want is the answer that is right: "allow", "ask" or "deny". It may be empty where
+	// NotBy says what is wanted.
+	Want string `json:"want,omitempty"`
 	// By are the ids of policies that must be among those that decide; may be
 	// empty.
 	By []string `json:"by,omitempty"`
+	// NotBy are ids of policies that must not refuse it, whatever others say.
+	NotBy []string `json:"not_by,omitempty"`
 }
 
 // installNothing is the value of [Case.Install] for a package that asks for
@@ -143,7 +147,7 @@ func (c Case) Query(home string) (Query, error) {
 	switch {
 	case c.Skill == "":
 		return q, errors.New("it names no skill")
-	case !slices.Contains([]string{Allow.String(), Ask.String(), Deny.String()}, c.Want):
+	case (c.Want != "" || len(c.NotBy) == 0) && !slices.Contains([]string{Allow.String(), Ask.String(), Deny.String()}, c.Want):
 		return q, fmt.Errorf("want is %q; it must be allow, ask or deny", c.Want)
 	case (c.Request == "") == (c.Install == ""):
 		return q, errors.New(`it needs "request" or "install", and not both`)
@@ -179,7 +183,7 @@ func ToolCalled(request string) (tool string, is bool) {
 
 // inCall is the call in which it is asked.
 func (c Case) inCall() (*Call, error) {
-	call := &Call{Tool: c.Tool, Arguments: c.Arguments, Task: c.Task, Session: c.Session, Caller: Caller{CallerPerson, "somebody"}, Began: time.Now()}
+	call := &Call{Tool: c.Tool, Arguments: c.Arguments, Task: c.Task, Session: c.Session, Caller: Caller{CallerPerson, "somebody"}, Began: time.Date(2026, 11, 30, 12, 0, 0, 0, time.Local)}
 	var err error
 	if c.Caller != "" {
 		if call.Caller, err = ReadCaller(c.Caller); err != nil {
@@ -272,8 +276,13 @@ func (s *Set) Try(file string, c Case, home string) Outcome {
 	d := s.Decide(q)
 	o.Effect, o.Reason, o.Policies = d.Effect.String(), d.Reason, append(o.Policies, d.Policies...)
 	missing := slices.DeleteFunc(slices.Clone(c.By), func(id string) bool { return slices.Contains(d.Policies, id) })
+	refusedBy := slices.DeleteFunc(slices.Clone(c.NotBy), func(id string) bool {
+		return d.Effect == Allow || !slices.Contains(d.Policies, id)
+	})
 	switch {
-	case o.Effect != c.Want:
+	case len(refusedBy) > 0:
+		o.Problem = fmt.Sprintf("policy %s refuses it: %s", strings.Join(refusedBy, ", "), Explain(d))
+	case c.Want != "" && o.Effect != c.Want:
 		o.Problem = fmt.Sprintf("want %s, and the policies say %s", c.Want, Explain(d))
 	case len(missing) > 0:
 		o.Problem = fmt.Sprintf("policy %s did not decide: %s", strings.Join(missing, ", "), Explain(d))

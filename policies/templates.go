@@ -63,8 +63,8 @@ unless { [{{list (.List "signer")}}].contains(principal.signer) };
 			return []Case{
 				{Name: "what nobody signed is not installed", Skill: "some-skill", Install: "clock", Want: "deny", By: []string{w.ID}},
 				{Name: "what nobody signed is not called", Skill: "some-skill", Request: "call:run", Want: "deny", By: []string{w.ID}},
-				{Name: "what the signer signed is asked about as usual", Skill: "some-skill", Signer: signer, Install: "clock", Want: "ask"},
-				{Name: "what the signer signed is called", Skill: "some-skill", Signer: signer, Request: "call:run", Want: "allow"},
+				{Name: "what the signer signed is asked about as usual", Skill: "some-skill", Signer: signer, Install: "clock", NotBy: []string{w.ID}},
+				{Name: "what the signer signed is called", Skill: "some-skill", Signer: signer, Request: "call:run", NotBy: []string{w.ID}},
 			}
 		},
 	},
@@ -126,8 +126,8 @@ unless { ["GET", "HEAD", "OPTIONS"].contains(context.method) };
 			return []Case{
 				write.with("an agent writes no file", "agent:general", Deny, w.ID),
 				send.with("an agent sends nothing", "agent:general", Deny, w.ID+".http"),
-				write.with("a person writes files", "person:somebody", Allow),
-				get.with("an agent reads at a server", "agent:general", Allow),
+				write.with("a person writes files", "person:somebody", Allow, w.ID),
+				get.with("an agent reads at a server", "agent:general", Allow, w.ID+".http"),
 			}
 		},
 	},
@@ -160,19 +160,25 @@ unless {
 		cases: func(w Written) []Case {
 			known := w.List("known")[0]
 			return []Case{
-				{Name: "a known domain", Skill: "some-skill", Request: "http:GET https://" + known + "/", Grants: []string{"http:GET https://" + known + "/*"}, Want: "allow"},
-				{Name: "a known domain, where it leads to", Skill: "some-skill", Request: "http:GET https://" + known + "/", Grants: []string{"http:GET https://" + known + "/*"}, Address: "93.184.215.14", Want: "allow"},
+				{Name: "a known domain", Skill: "some-skill", Request: "http:GET https://" + known + "/", Grants: []string{"http:GET https://" + known + "/*"}, NotBy: []string{w.ID}},
+				{Name: "a known domain, where it leads to", Skill: "some-skill", Request: "http:GET https://" + known + "/", Grants: []string{"http:GET https://" + known + "/*"}, Address: "93.184.215.14", NotBy: []string{w.ID}},
 				{Name: "an address", Skill: "some-skill", Request: "http:GET https://93.184.215.14/", Grants: []string{"http:GET https://93.184.215.14/*"}, Want: "ask", By: []string{w.ID}},
 				{Name: "another domain", Skill: "some-skill", Request: "http:GET https://not-known.example/", Grants: []string{"http:GET https://not-known.example/*"}, Want: "ask", By: []string{w.ID}},
-				{Name: "another domain, which a person approved", Skill: "some-skill", Request: "http:GET https://not-known.example/", Grants: []string{"http:GET https://not-known.example/*"}, Approved: true, Want: "allow"},
+				{Name: "another domain, which a person approved", Skill: "some-skill", Request: "http:GET https://not-known.example/", Grants: []string{"http:GET https://not-known.example/*"}, Approved: true, NotBy: []string{w.ID}},
 			}
 		},
 	},
 }
 
-// with is the case for a caller.
-func (c Case) with(name, caller string, want Effect, by ...string) Case {
-	c.Name, c.Caller, c.Want, c.By = name, caller, want.String(), by
+// with is the case for a caller, which a policy is to refuse, or not to refuse where want is
+// Allow: what other policies say of it is theirs.
+func (c Case) with(name, caller string, want Effect, policy string) Case {
+	c.Name, c.Caller = name, caller
+	if want == Allow {
+		c.NotBy = []string{policy}
+		return c
+	}
+	c.Want, c.By = want.String(), []string{policy}
 	return c
 }
 
@@ -208,9 +214,6 @@ func hoursCases(w Written) []Case {
 	at := func(name, day string, hour int, want Effect) Case {
 		c := request
 		c.At = fmt.Sprintf("%s%02d:30", day, hour)
-		if want == Allow {
-			return c.with(name, "", want)
-		}
 		return c.with(name, "", want, w.ID)
 	}
 	var all []Case
@@ -246,25 +249,25 @@ func exampleRequest(text string) string {
 
 func areaCases(w Written) []Case {
 	dir := w.Value("dir")
-	write := func(name, file string, want Effect, by ...string) Case {
+	write := func(name, file string, want Effect) Case {
 		c := Case{Skill: "some-skill", Request: "fs.write:" + file, Grants: []string{"fs.write:" + file}}
-		return c.with(name, "", want, by...)
+		return c.with(name, "", want, w.ID)
 	}
 	all := []Case{
 		write("below the directory", dir+"/file", Allow),
-		write("beside it", dir+"-other/file", Deny, w.ID),
+		write("beside it", dir+"-other/file", Deny),
 	}
 	if w.Value("skill") == "" {
 		return all
 	}
 	id := w.ID + "." + w.Value("tool")
-	call := func(name, file string, want Effect, by ...string) Case {
+	call := func(name, file string, want Effect) Case {
 		c := Case{Skill: w.Value("skill"), Request: "call:" + w.Value("tool"), Arguments: fmt.Appendf(nil, `{%q:%q}`, w.Value("argument"), file)}
-		return c.with(name, "", want, by...)
+		return c.with(name, "", want, id)
 	}
 	return append(all,
 		call("the tool, below the directory", dir+"/file", Allow),
-		call("the tool, beside it", dir+"-other/file", Deny, id),
-		call("the tool, out of it", dir+"/../file", Deny, id),
+		call("the tool, beside it", dir+"-other/file", Deny),
+		call("the tool, out of it", dir+"/../file", Deny),
 	)
 }
