@@ -14,6 +14,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/base/fault"
 
+	"github.com/skillet-run/skillet/host/base/task"
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/internal/absent"
 	"github.com/skillet-run/skillet/internal/nearest"
@@ -196,11 +197,16 @@ func (s *Policies) Explain(ctx context.Context, by approval.Principal, req Expla
 		e.decide(set, q)
 		return e, nil
 	}
-	if q.Call, err = s.call(ctx, by, set, req); err != nil {
+	var known *task.Denial
+	if q.Call, known, err = s.call(ctx, by, set, req); err != nil {
 		return Explanation{}, err
 	}
 	if set.LooksAtCalls() {
 		e.Call = explainedCall(q.Call)
+	}
+	if known != nil {
+		e.asDecided(set, *known)
+		return e, nil
 	}
 	if tool, is := policies.ToolCalled(req.Request); is {
 		q.Phase, q.Call.Tool = policies.PhaseTool, cmp.Or(tool, q.Call.Tool)
@@ -214,12 +220,18 @@ func (s *Policies) Explain(ctx context.Context, by approval.Principal, req Expla
 
 func (e *Explanation) decide(set *policies.Set, q policies.Query) {
 	d := set.Decide(q)
-	e.Effect, e.Reason, e.Policies = d.Effect.String(), d.Reason, []Policy{}
+	e.Effect, e.Reason, e.Policies = d.Effect.String(), d.Reason, policiesNamed(set, d.Policies)
+}
+
+// policiesNamed are the policies of a set that have the ids.
+func policiesNamed(set *policies.Set, ids []string) []Policy {
+	all := []Policy{}
 	for _, p := range set.List() {
-		if slices.Contains(d.Policies, p.ID) {
-			e.Policies = append(e.Policies, policyOf(p))
+		if slices.Contains(ids, p.ID) {
+			all = append(all, policyOf(p))
 		}
 	}
+	return all
 }
 
 // decideCall answers as a run would: what no grant covers is denied, whatever the policies
