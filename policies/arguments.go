@@ -288,7 +288,7 @@ func (l *loader) validatorFor(p *policy) (v *validate.Validator, problem string)
 }
 
 // unknownKey says which attribute of context a policy names that no action has, and which one
-// may be meant. Cedar takes "has" of such a one for false, and the rule would be missing.
+// may be meant. Cedar takes "has" of an unknown attribute for false, and the rule would be missing.
 func (l *loader) unknownKey(p *policy) string {
 	problem := ""
 	note := func(arg ast.IsNode, name types.String) {

@@ -41,7 +41,7 @@ when {
 		Name:  "only-signed-by",
 		About: "install and call only what one of these signers signed",
 		Values: []TemplateValue{
-			{Name: "signer", About: "the fingerprints of signers as `skillet trust list` shows them, parted by commas"},
+			{Name: "signer", About: "the fingerprints of signers as the list of trusted signers has them, parted by commas"},
 		},
 		text: `// Only what these signers signed is installed, and called.
 
