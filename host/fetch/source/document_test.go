@@ -108,7 +108,7 @@ func TestDocumentsThatAreRefused(t *testing.T) {
 	_, err = l.fetch.Document(t.Context(), l.ref("oci://HOST/letters"), small, source.Options{})
 	refused(t, err, fault.KindVerification, transfer.ErrTooLarge, "at most 2")
 	_, err = l.read("oci://" + closedPort(t) + "/letters")
-	refused(t, err, fault.KindInternal, transfer.ErrUnreachable)
+	refused(t, err, fault.KindUnreachable, transfer.ErrUnreachable)
 	_, err = l.read("git+https://x.example.com/letters")
 	refused(t, err, fault.KindUsage, source.ErrRef)
 }

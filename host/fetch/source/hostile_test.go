@@ -281,7 +281,7 @@ func TestRegistriesThatMisbehave(t *testing.T) {
 		"is not there now": {func(q request) bool {
 			q.w.WriteHeader(http.StatusServiceUnavailable)
 			return true
-		}, fault.KindInternal, transfer.ErrUnreachable, "503"},
+		}, fault.KindUnreachable, transfer.ErrUnreachable, "503"},
 		"asks for credentials": {func(q request) bool {
 			q.w.Header().Set("WWW-Authenticate", `Basic realm="r"`)
 			q.w.WriteHeader(http.StatusUnauthorized)
@@ -301,7 +301,7 @@ func TestRegistriesThatMisbehave(t *testing.T) {
 				panic(http.ErrAbortHandler)
 			}
 			return q.blob
-		}, fault.KindInternal, transfer.ErrUnreachable, "try again"},
+		}, fault.KindUnreachable, transfer.ErrUnreachable, "try again"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -405,7 +405,7 @@ func TestRegistryIsDown(t *testing.T) {
 	l := labAt(t, closedPort(t))
 	for _, text := range []string{"oci://HOST/csv:1.0.0", "oci://HOST/csv", "http://HOST/csv.skill", "git+http://HOST/repo"} {
 		_, err := l.fetch.Fetch(t.Context(), l.ref(text), source.Options{})
-		refused(t, err, fault.KindInternal, transfer.ErrUnreachable, strings.ReplaceAll(text, "HOST", l.host), "refused")
+		refused(t, err, fault.KindUnreachable, transfer.ErrUnreachable, strings.ReplaceAll(text, "HOST", l.host), "refused")
 	}
 	if _, err := l.tryPush(pack(t, "csv", "1.0.0", nil), "oci://HOST/csv", source.Pushing{}); err == nil {
 		t.Error("published to nowhere")
@@ -456,7 +456,7 @@ func TestDownloadsGoOn(t *testing.T) {
 	}
 	m.arm(ranges)
 	_, err := l.fetch.Fetch(t.Context(), l.ref("oci://HOST/csv:1.0.0"), source.Options{})
-	refused(t, err, fault.KindInternal, transfer.ErrUnreachable)
+	refused(t, err, fault.KindUnreachable, transfer.ErrUnreachable)
 	parts, err := filepath.Glob(filepath.Join(l.set.Downloads, "*.part"))
 	if err != nil || len(parts) != 1 {
 		t.Fatalf("kept: %v, %v", parts, err)

@@ -270,7 +270,7 @@ func TestMCPServersThatLie(t *testing.T) {
 				w.WriteHeader(http.StatusBadGateway)
 				return true
 			}
-		}, fault.KindInternal, transfer.ErrUnreachable},
+		}, fault.KindUnreachable, transfer.ErrUnreachable},
 		"a token is wanted": {func(s *mcpServer) { s.token = "secret" }, fault.KindDenied, transfer.ErrUnauthorized},
 		"two of one name": {func(s *mcpServer) {
 			s.answer = func(w http.ResponseWriter, method string, id json.RawMessage) bool {

@@ -156,7 +156,7 @@ func TestAddresses(t *testing.T) {
 	}{
 		"/csv.skill#" + someDigest: {fault.KindVerification, transfer.ErrTampered},
 		"/none.skill":              {fault.KindNotFound, transfer.ErrNotFound},
-		"/broken/csv.skill":        {fault.KindInternal, transfer.ErrUnreachable},
+		"/broken/csv.skill":        {fault.KindUnreachable, transfer.ErrUnreachable},
 		"/away.skill":              {fault.KindDenied, transfer.ErrRedirect},
 		"/endless.skill":           {fault.KindVerification, transfer.ErrTooLarge},
 		"/traversal.skill":         {fault.KindVerification, bundle.ErrUnsafe},
