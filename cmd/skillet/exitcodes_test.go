@@ -41,7 +41,7 @@ func TestEveryExitCodeIsReached(t *testing.T) {
 		{9, "skillet permission grant echo kv --set min_free_mb=99999999"},
 		{9, "skillet memory add x --set min_free_mb=99999999"},
 		{10, "ulimit -f 0; skillet run echo --input x"}, // as on a full disk: no run goes unrecorded
-		{11, "skillet install oci://127.0.0.1:1/none:1.0.0 --plain-http"},
+		{11, "skillet install http://127.0.0.1:1/none.skill"},
 		{10, "ulimit -f 0; skillet permission grant echo kv"},
 	} {
 		code, out, errs := p.shell(c.command)

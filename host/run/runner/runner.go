@@ -380,10 +380,13 @@ func (r *Runner) checkAndMake(ctx context.Context, a *run) error {
 	if err := r.barred(ctx, a); err != nil {
 		return err
 	}
-	for _, check := range []func(*run) error{r.choose, r.bind, r.hasSessions, r.admit, r.permitted} {
+	for _, check := range []func(*run) error{r.choose, r.bind, r.hasSessions, r.admit} {
 		if err := check(a); err != nil {
 			return err
 		}
+	}
+	if err := r.permitted(a); err != nil {
+		return err
 	}
 	w := work(func(ctx context.Context) error { return r.attempt(ctx, a) })
 	for _, wrap := range r.wrappers(a.part) {
