@@ -99,7 +99,7 @@ func (e *Env) decideAt(r capability.Request, grant string, bytes int64, at netip
 		Granted: true, GrantedBy: grant, Approved: approved, Bytes: bytes, Home: e.s.Home, Call: e.s.Call,
 	}
 	d := now.Policies.Decide(q)
-	if d.Effect == policies.Ask && e.s.Lifted.lifts(r, d.Policies) {
+	if d.Effect == policies.Ask && e.s.Lifted.Lifts(r, d.Policies) {
 		q.Approved = true
 		return now.Policies.Decide(q)
 	}

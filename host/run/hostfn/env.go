@@ -44,8 +44,8 @@ type Lifted struct {
 	Policies []string
 }
 
-// lifts reports whether nothing asks about a request but policies that are not to.
-func (l Lifted) lifts(r capability.Request, asking []string) bool {
+// Lifts reports whether nothing asks about a request but policies that are not to.
+func (l Lifted) Lifts(r capability.Request, asking []string) bool {
 	_, ok := l.Set.Allows(r)
 	return ok && !slices.ContainsFunc(asking, func(id string) bool { return !slices.Contains(l.Policies, id) })
 }
