@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"net"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
