@@ -9,6 +9,7 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/app/upkeep"
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/manifests"
 )
@@ -25,7 +26,7 @@ func TestDoctorMendsTheHistory(t *testing.T) {
 	}
 	look := func() string {
 		t.Helper()
-		d, err := host.Diagnose(t.Context(), ada, options(home, &log))
+		d, err := host.Diagnose(t.Context(), ada, options(home, &log), upkeep.Watch{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -278,17 +278,21 @@ func days(d float64) time.Duration { return time.Duration(d * float64(24*time.Ho
 
 // Diagnose is [upkeep.Service.Diagnose] for a home that is not open. One that cannot be
 // opened is one failed check.
-func Diagnose(ctx context.Context, by approval.Principal, o Options) (upkeep.Diagnosis, error) {
+func Diagnose(ctx context.Context, by approval.Principal, o Options, watch upkeep.Watch) (upkeep.Diagnosis, error) {
 	if err := approval.CheckPrincipal(by); err != nil {
 		return upkeep.Diagnosis{}, err
 	}
 	h, err := Open(ctx, o)
 	if err != nil {
-		return upkeep.Diagnosis{Home: o.Home, Checks: []upkeep.Check{{Name: "open", Error: meaning.Of(err)}}}, nil
+		failed := upkeep.Check{Name: "open", Error: meaning.Of(err)}
+		watch.Told(failed)
+		return upkeep.Diagnosis{Home: o.Home, Checks: []upkeep.Check{failed}}, nil
 	}
-	d, err := h.Upkeep().Diagnose(ctx, by)
+	d, err := h.Upkeep().Diagnose(ctx, by, watch)
 	if failed := h.Close(ctx); failed != nil {
-		d.Add(upkeep.Check{Name: "close", Error: meaning.Of(failed)})
+		check := upkeep.Check{Name: "close", Error: meaning.Of(failed)}
+		d.Add(check)
+		watch.Told(check)
 	}
 	d.Home = o.Home
 	return d, err

@@ -9,6 +9,7 @@ import (
 	"github.com/skillet-run/skillet/host/base/fault"
 
 	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/app/upkeep"
 	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin/wasmtest"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/record/approval"
@@ -59,7 +60,7 @@ func TestDoctorChecksHealth(t *testing.T) {
 		if err := h.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		d, err := host.Diagnose(t.Context(), ada, options(home, &log))
+		d, err := host.Diagnose(t.Context(), ada, options(home, &log), upkeep.Watch{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -212,6 +212,9 @@ func (t *terminal) prepare(c *cli.Command, path string) {
 				}
 			}
 		}
+		if t.isLong(ctx, path) {
+			return t.inPager(func() error { return hinted(do(ctx), path) })
+		}
 		return hinted(do(ctx), path)
 	}
 }

@@ -34,24 +34,40 @@ func (t *terminal) doctor(ctx context.Context, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	d, err := host.Diagnose(ctx, t.person(), t.options(c, home))
-	return t.judged(d, err, d.OK, fault.KindVerification, func() { t.showChecks(d) })
+	d, err := host.Diagnose(ctx, t.person(), t.options(c, home), t.watchChecks(home))
+	return t.judged(d, err, d.OK, fault.KindVerification, func() {})
 }
 
-func (t *terminal) showChecks(d upkeep.Diagnosis) {
-	t.say("home %s", d.Home)
-	for _, c := range d.Checks {
-		for _, w := range c.Warnings {
-			t.say("  warn  %-10s %s", c.Name, plain(w))
-		}
-		if c.Error == nil {
-			t.say("  ok    %-10s %s", c.Name, plain(c.Detail))
-			continue
-		}
-		t.say("  FAIL  %-10s %s", c.Name, plain(c.Error.Message))
-		if hint := t.way(c.Error.Hint, c.Error.Remedies); hint != "" {
-			t.say("        hint: %s", plain(hint))
-		}
+// watchChecks shows each check when it is made, and on a terminal the one that is being made.
+func (t *terminal) watchChecks(home string) upkeep.Watch {
+	if t.json {
+		return upkeep.Watch{}
+	}
+	t.say("home %s", home)
+	done := t.waiting("opening the home")
+	return upkeep.Watch{
+		Begins: func(name string) {
+			done()
+			done = t.waiting("checking %s", name)
+		},
+		Ends: func(c upkeep.Check) {
+			done()
+			t.showCheck(c)
+		},
+	}
+}
+
+func (t *terminal) showCheck(c upkeep.Check) {
+	for _, w := range c.Warnings {
+		t.say("  warn  %-10s %s", c.Name, plain(w))
+	}
+	if c.Error == nil {
+		t.say("  ok    %-10s %s", c.Name, plain(c.Detail))
+		return
+	}
+	t.say("  FAIL  %-10s %s", c.Name, plain(c.Error.Message))
+	if hint := t.way(c.Error.Hint, c.Error.Remedies); hint != "" {
+		t.say("        hint: %s", plain(hint))
 	}
 }
 

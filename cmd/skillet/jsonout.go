@@ -20,6 +20,7 @@ func outputFlags() []cli.Flag {
 		&cli.StringFlag{Name: "field", Usage: "print only the field `PATH` of the JSON, or of the answer of a tool: tools.0.name"},
 		&cli.StringFlag{Name: "query", Aliases: []string{"q"}, Usage: "print what `EXPR`, in jq's language, picks of it: '.tools[].name'"},
 		&cli.StringFlag{Name: "format", Aliases: []string{"o"}, Usage: "print it as `FORMAT`: wide does not fit tables to the terminal, json is --json"},
+		&cli.BoolFlag{Name: "no-pager", Usage: "show a long answer without $PAGER"},
 	}
 }
 

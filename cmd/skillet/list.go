@@ -29,7 +29,7 @@ func (t *terminal) showSkills(skills []admit.Skill) {
 		t.note("no skills are installed; `skillet install PATH` installs one")
 		return
 	}
-	printAll(t.say, lines.Skills(skills))
+	t.listing(lines.SkillListing(skills))
 }
 
 func (t *terminal) infoCommand() *cli.Command {

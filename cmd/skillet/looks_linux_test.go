@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/skillet-run/skillet/host/edge/lines"
 )
 
 // sees runs a command to its end at a terminal of a size, with colours, and returns what was shown.
@@ -104,5 +108,80 @@ func TestPickedTextIsHarmless(t *testing.T) {
 	for _, args := range [][]string{{"--field", "text"}, {"-q", ".text"}, {"-q", "[.text]"}, {}} {
 		shown := p.sit(append([]string{"run", "./echo.wasm", "--input", "@answer"}, args...)...).ends(0)
 		clean(t, strings.Join(args, " "), shown)
+	}
+}
+
+// Tables fit terminals of every width; into a pipe nothing is cut.
+func TestTablesFit(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.pack("echo", "echo", "1.0.0", `"kv":{"reason":"r"}`)
+	p.must(0, "install", "./echo", "--yes")
+	p.pack("gen", "gen", "1.0.0", `"kv":{"reason":"r"}`)
+	p.must(6, "install", "./gen", "--generated-by", "some-model")
+	for _, columns := range []uint16{60, 80, 120, 200} {
+		for _, args := range [][]string{{"list"}, {"config", "list", "--no-pager"}, {"approvals", "list"}, {"explain", "--no-pager"}} {
+			shown := p.sees(columns, 100, nil, args...)
+			if !colours.MatchString(shown) {
+				t.Errorf("%v has no colours", args)
+			}
+			for line := range strings.Lines(colours.ReplaceAllString(shown, "")) {
+				if line = strings.TrimRight(line, "\r\n"); lines.Width(line) > int(columns) {
+					t.Errorf("%v at %d columns: %q", args, columns, line)
+				}
+			}
+		}
+	}
+	whole := p.must(0, "config", "list")
+	if strings.Contains(whole, "…") || colours.MatchString(whole) {
+		t.Errorf("into a pipe, it is\n%s", whole)
+	}
+	if wide := colours.ReplaceAllString(p.sees(60, 40, nil, "config", "list", "-o", "wide", "--no-pager"), ""); strings.ReplaceAll(wide, "\r", "") != whole {
+		t.Errorf("-o wide is not what a pipe has:\n%s", wide)
+	}
+	if got := p.sees(120, 40, nil, "approvals", "list"); !strings.Contains(got, "now") && !strings.Contains(got, "ago") {
+		t.Errorf("times are not told from now:\n%s", got)
+	}
+}
+
+// What is longer than the screen is in the pager, and nothing is that a person did not want there.
+func TestPager(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.write("pager", []byte("#!/bin/sh\necho THE PAGER $LESS $1\ncat\n"))
+	if err := os.Chmod(filepath.Join(p.work, "pager"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	pager := []string{"PAGER=" + filepath.Join(p.work, "pager") + " -x"}
+	help := []string{"help", "--all"}
+	if got := p.sees(100, 20, pager, help...); !strings.Contains(got, "THE PAGER FRX -x") || !strings.Contains(got, "exit-codes") {
+		t.Errorf("it is not in the pager:\n%s", got)
+	}
+	for name, got := range map[string]string{
+		"a high screen": p.sees(100, 300, pager, help...),
+		"--no-pager":    p.sees(100, 20, pager, append(help, "--no-pager")...),
+		"PAGER=cat":     p.sees(100, 20, []string{"PAGER=cat"}, help...),
+		"a dumb one":    p.sees(100, 20, append(pager, "TERM=dumb"), help...),
+		"JSON":          p.sees(100, 20, pager, append(help, "--json")...),
+		"no such pager": p.sees(100, 20, []string{"PAGER=/none/at/all"}, "help", "gc"),
+		"a pipe":        p.must(0, help...),
+	} {
+		if strings.Contains(got, "THE PAGER") || len(got) == 0 {
+			t.Errorf("%s: it shows %q", name, got)
+		}
+	}
+}
+
+// Checks are shown while others are still made.
+func TestDoctorShowsEachCheck(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.must(0, "list")
+	got := p.sees(100, 60, nil, "doctor")
+	if !strings.Contains(got, "\x1b[32mok\x1b[0m") {
+		t.Errorf("no colours in %q", got)
+	}
+	if plain := colours.ReplaceAllString(got, ""); !strings.Contains(plain, "  ok    store") || strings.Count(plain, "  ok    sandbox") != 1 {
+		t.Errorf("it shows %q", plain)
 	}
 }

@@ -13,7 +13,7 @@ import (
 func (t *terminal) paged(all []string) {
 	text := strings.Join(all, "\n") + "\n"
 	pager := t.pager()
-	if pager == nil {
+	if pager == nil || t.pages == nil || !t.canAsk() {
 		_, _ = t.err.Write([]byte(text)) // a terminal that is gone is found out by the question
 		return
 	}
@@ -27,7 +27,7 @@ func (t *terminal) paged(all []string) {
 
 // pager is the program that shows long text; nil for none.
 func (t *terminal) pager() *exec.Cmd {
-	if t.pages == nil || !t.canAsk() {
+	if t.getenv("TERM") == "dumb" {
 		return nil
 	}
 	environ := t.environ

@@ -27,7 +27,7 @@ func (t *terminal) policyCommand() *cli.Command {
 				if c.Args().Present() {
 					return printLines(t, found, err, lines.PolicyTexts)
 				}
-				return printLines(t, found, err, lines.Policies)
+				return answered(t, found, err, func(all []govern.Policy) { t.listing(lines.PolicyListing(all)) })
 			})), command("check", nil, t.withoutHome(t.checkPolicies)), command("test", nil, t.withHost(t.testPolicies)),
 			command("explain", []cli.Flag{
 				&cli.BoolFlag{Name: "install", Usage: "ask about a package that asks for this capability"},

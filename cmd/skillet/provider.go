@@ -32,7 +32,7 @@ func (t *terminal) listProviders(ctx context.Context, _ *cli.Context, h *host.Ho
 	done := t.waiting("asking the providers")
 	all, err := h.Work().Providers().List(ctx, t.person())
 	done()
-	return printLines(t, all, err, lines.Models)
+	return answered(t, all, err, func(all []work.Listed) { t.listing(lines.ModelListing(all)) })
 }
 
 func (t *terminal) testProvider(ctx context.Context, c *cli.Context, h *host.Host, name string) error {

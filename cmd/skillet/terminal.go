@@ -21,7 +21,6 @@ import (
 	"github.com/skillet-run/skillet/host/app/admit"
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/host/edge/api"
-	"github.com/skillet-run/skillet/host/edge/lines"
 	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
@@ -52,12 +51,14 @@ type terminal struct {
 	pages *os.File
 	// inTTY, outTTY and errTTY say which of the streams are terminals.
 	inTTY, outTTY, errTTY bool
+	// outFile is where out goes.
+	outFile *os.File
 }
 
 func newTerminal(in, out, err *os.File, environ []string) *terminal {
 	t := &terminal{
 		in: in, out: screen.NewAnswers(out), err: screen.New(err), pages: err, environ: environ,
-		inTTY: isTerminal(in), outTTY: isTerminal(out), errTTY: isTerminal(err),
+		inTTY: isTerminal(in), outTTY: isTerminal(out), errTTY: isTerminal(err), outFile: out,
 	}
 	t.look, t.errLook = look.For(t.outTTY, t.getenv), look.For(t.errTTY, t.getenv)
 	return t
@@ -261,11 +262,6 @@ func (t *terminal) tellDown(all failedSources) {
 		}
 		t.tell(&e)
 	}
-}
-
-// table prints rows in columns.
-func (t *terminal) table(header string, rows [][]string) {
-	printAll(t.say, lines.Table(header, rows))
 }
 
 // rawNote prints what a script wrote to its standard error, made safe for terminals.

@@ -48,7 +48,7 @@ var foreign = map[string][]string{
 	"github.com/opencontainers":             {"host/fetch/source/oci"},
 	"github.com/pierrec/lz4":                {"host/engine/sandbox/codecache"},
 	"github.com/prometheus":                 {"host/edge/api", "host/base/otlp", "cmd/skillet"},
-	"github.com/rivo/uniseg":                {"skills/text"},
+	"github.com/rivo/uniseg":                {"host/edge/lines", "skills/text"},
 	"github.com/coreos/go-systemd":          {"cmd/skillet/internal/daemon"},
 	"github.com/schollz/progressbar":        {"cmd/skillet/internal/screen"},
 	"github.com/santhosh-tekuri/jsonschema": {"manifests", "skills/json"},

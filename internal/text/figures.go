@@ -63,3 +63,29 @@ func Wrapped(text string, n int) []string {
 	}
 	return append(lines, line)
 }
+
+// From is a time as it is told at another: "5 min ago", "in 3 h", "2 days ago"; a date where
+// it is far from it.
+func From(at, now time.Time) string {
+	d := now.Sub(at)
+	ago := func(n int, unit string) string {
+		if d < 0 {
+			return fmt.Sprintf("in %d %s", n, unit)
+		}
+		return fmt.Sprintf("%d %s ago", n, unit)
+	}
+	const day = 24 * time.Hour
+	switch away := d.Abs(); {
+	case away < time.Minute:
+		return "now"
+	case away < time.Hour:
+		return ago(int(away/time.Minute), "min")
+	case away < day:
+		return ago(int(away/time.Hour), "h")
+	case away < 2*day:
+		return ago(1, "day")
+	case away < 30*day:
+		return ago(int(away/day), "days")
+	}
+	return at.Local().Format(time.DateOnly)
+}

@@ -44,9 +44,29 @@ func (d *Diagnosis) Add(c Check) {
 	d.OK, d.Checks = d.OK && c.Error == nil, append(d.Checks, c)
 }
 
+// A Watch is told how far a diagnosis is. The zero value is told nothing.
+type Watch struct {
+	// Begins is called with the name of a check before it is made, and Ends with what it found.
+	Begins func(name string)
+	Ends   func(Check)
+}
+
+func (w Watch) begins(name string) {
+	if w.Begins != nil {
+		w.Begins(name)
+	}
+}
+
+// Told tells of a check that was made.
+func (w Watch) Told(c Check) {
+	if w.Ends != nil {
+		w.Ends(c)
+	}
+}
+
 // Diagnose looks at the home and at this machine. It changes nothing but what
 // opening a home changes.
-func (s *Service) Diagnose(ctx context.Context, by approval.Principal) (Diagnosis, error) {
+func (s *Service) Diagnose(ctx context.Context, by approval.Principal, watch Watch) (Diagnosis, error) {
 	if err := approval.CheckPrincipal(by); err != nil {
 		return Diagnosis{}, err
 	}
@@ -73,12 +93,14 @@ func (s *Service) Diagnose(ctx context.Context, by approval.Principal) (Diagnosi
 		{"workers", s.checkWorkers, s.unbounded},
 		{"sandbox", s.checkSandbox, nil},
 	} {
+		watch.begins(c.name)
 		detail, err := c.look(ctx)
 		check := Check{Name: c.name, Detail: detail, Error: s.Explain(err)}
 		if c.warn != nil {
 			check.Warnings = c.warn(ctx)
 		}
 		d.Add(check)
+		watch.Told(check)
 	}
 	return d, nil
 }

@@ -25,13 +25,13 @@ func Explanation(style Style, e govern.Explanation) []string {
 	return written(style, func(b *block) { b.explanation(e) })
 }
 
-// Policies are a line for each policy.
-func Policies(all []govern.Policy) []string {
+// PolicyListing has a row for each policy.
+func PolicyListing(all []govern.Policy) Listing {
 	var rows [][]string
 	for _, p := range all {
 		rows = append(rows, []string{p.ID, p.Effect, fmt.Sprintf("%s:%d", p.File, p.Line), p.Reason})
 	}
-	return Table("POLICY\tDOES\tFROM\tREASON", rows)
+	return Listing{"POLICY\tDOES\tFROM\tREASON", rows}
 }
 
 // PolicyTexts are policies as they are written.

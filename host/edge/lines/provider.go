@@ -11,8 +11,8 @@ import (
 // Diagnosis is which model would answer a request, and why.
 func Diagnosis(d work.Diagnosis) []string { return written(Style{}, func(b *block) { b.diagnosis(d) }) }
 
-// Models are a line for each model of the providers.
-func Models(all []work.Listed) []string {
+// ModelListing has a row for each model of the providers.
+func ModelListing(all []work.Listed) Listing {
 	var rows [][]string
 	for _, m := range all {
 		tiers := make([]string, 0, len(m.In))
@@ -25,7 +25,7 @@ func Models(all []work.Listed) []string {
 		}
 		rows = append(rows, []string{name, dash(strings.Join(tiers, ",")), dash(strings.Join(abilities(m.Model), ",")), tokens(m.ContextTokens), price(m), m.Problem})
 	}
-	return Table("MODEL\tTIERS\tCAN\tCONTEXT\tUSD PER MILLION\t", rows)
+	return Listing{"MODEL\tTIERS\tCAN\tCONTEXT\tUSD PER MILLION\t", rows}
 }
 
 func dash(s string) string {

@@ -12,17 +12,17 @@ import (
 	"github.com/skillet-run/skillet/policies/limit"
 )
 
-// Skills are a line for each of the versions that are installed.
-func Skills(all []admit.Skill) []string {
+// SkillListing has a row for each of the versions that are installed.
+func SkillListing(all []admit.Skill) Listing {
 	var rows [][]string
 	for _, s := range all {
 		active := ""
 		if s.Active {
 			active = "*"
 		}
-		rows = append(rows, []string{s.Name, s.Version + active, s.Digest.Short(), strings.Join(notes(s), ", "), someOf(s.Tools), short(s.Description, 80)})
+		rows = append(rows, []string{s.Name, s.Version + active, s.Digest.Short(), strings.Join(notes(s), ", "), strings.Join(s.Tools, " "), s.Description})
 	}
-	return Table("NAME\tVERSION\tDIGEST\tSTATE\tTOOLS\tDESCRIPTION", rows)
+	return Listing{"NAME\tVERSION\tDIGEST\tSTATE\tTOOLS\tDESCRIPTION", rows}
 }
 
 // Tool is one tool of a skill, with what it takes.
@@ -35,20 +35,6 @@ func Tool(tool admit.Tool) []string {
 
 // Info is everything about a package.
 func Info(style Style, a admit.Info) []string { return written(style, func(b *block) { b.info(a) }) }
-
-// someOf are the first names of a list, as many as a column has room for: a folder of
-// scripts has dozens.
-func someOf(names []string) string {
-	const room = 60
-	text := ""
-	for i, n := range names {
-		if i > 0 && len(text)+1+len(n) > room {
-			return fmt.Sprintf("%s and %d more", text, len(names)-i)
-		}
-		text = strings.TrimSpace(text + " " + n)
-	}
-	return text
-}
 
 // notes are what a person should know of how a version stands; "-" for nothing.
 func notes(s admit.Skill) []string {
