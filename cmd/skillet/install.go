@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"github.com/urfave/cli/v2"
 
@@ -181,15 +182,31 @@ func (t *terminal) terms(c *cli.Context, workspace string, dry bool) admit.Terms
 
 // doing shows what the planning of a change is busy with.
 func (t *terminal) doing() func(admit.Doing) {
-	done := func() {}
 	words := map[admit.Stage]string{
 		admit.StageNewer: "looking for a newer %s", admit.StageResolve: "looking for what %s needs",
 		admit.StageCheck: "checking %s", admit.StageReplay: "trying %s on recorded calls", admit.StageFetch: "fetching %s",
+		admit.StageCompile: "compiling %s", admit.StageTest: "testing %s",
 	}
+	done := func() {}
+	var shown atomic.Pointer[string]
 	return func(d admit.Doing) {
-		done()
-		if done = func() {}; d.Stage != "" {
-			done = t.waiting(words[d.Stage], d.Skill)
+		begins := shown.Load() == nil
+		if d.Stage == "" {
+			shown.Store(nil)
+			done()
+			return
+		}
+		text := plain(fmt.Sprintf(words[d.Stage], d.Skill))
+		if d.Of > 0 {
+			text += fmt.Sprintf(": %d of %s", d.Done, count(d.Of, "case"))
+		}
+		if shown.Store(&text); begins {
+			done = t.watching(func() string {
+				if s := shown.Load(); s != nil {
+					return *s
+				}
+				return ""
+			})
 		}
 	}
 }

@@ -77,6 +77,14 @@ func (t *terminal) waiting(format string, args ...any) (done func()) {
 	return t.err.Waiting(plain(fmt.Sprintf(format, args...)))
 }
 
+// watching is [terminal.waiting] for what changes meanwhile.
+func (t *terminal) watching(look func() string) (done func()) {
+	if !t.errTTY || t.json {
+		return func() {}
+	}
+	return t.err.Watching(func() (string, int64, int64) { return look(), 0, 0 })
+}
+
 // ask puts a yes-or-no question; anything but yes is no.
 func (t *terminal) ask(question string) (bool, error) {
 	word, err := t.answerTo(question)

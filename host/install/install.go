@@ -107,6 +107,30 @@ type Request struct {
 	// this skill, nothing is done, see [ErrMoved]. nil means how everything stands when
 	// the plan is made; a caller that looked at something before took it before that.
 	Since *State
+	// Progress is told what takes a while; nil for nobody.
+	Progress func(Doing)
+}
+
+// Doing is what the planning of an installation is busy with.
+type Doing struct {
+	Stage Stage
+	// Done of so many test cases are over.
+	Done, Of int
+}
+
+// A Stage is a part of planning that takes a while.
+type Stage string
+
+// The stages.
+const (
+	StageCompile Stage = "compile" // compiling the module, in a worker
+	StageTest    Stage = "test"    // running the test cases of the package
+)
+
+func (r Request) tell(d Doing) {
+	if r.Progress != nil {
+		r.Progress(d)
+	}
 }
 
 // A Plan says what an installation would do.
@@ -201,6 +225,7 @@ func (i *Installer) Plan(ctx context.Context, req Request) (Plan, error) {
 	if err := i.assess(ctx, &p); err != nil {
 		return Plan{}, err
 	}
+	req.tell(Doing{Stage: StageCompile})
 	if err := i.engine.Check(ctx, req.Package); err != nil {
 		return Plan{}, fmt.Errorf("%s@%s: %w", m.Name, m.Version, err)
 	}

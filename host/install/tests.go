@@ -32,7 +32,7 @@ func (i *Installer) tested(ctx context.Context, p *Plan) error {
 	if i.tester == nil || elsewhere || p.request.Tests == TestsLeftOut {
 		return nil
 	}
-	r, err := i.tester.Run(ctx, p.request.Package, casetest.Strangers())
+	r, err := i.tester.Run(ctx, p.request.Package, p.request.counted(casetest.Strangers()))
 	if err != nil {
 		return fmt.Errorf("%s@%s: %w", p.Skill, p.Version, err)
 	}
@@ -49,6 +49,21 @@ func (i *Installer) tested(ctx context.Context, p *Plan) error {
 	}
 	return fault.Errorf(fault.KindVerification, "%s@%s: %s: %s", p.Skill, p.Version, failing(r), firstFailure(r)).
 		WithHint("%s on its directory or file shows all of it; to install it all the same: %s", fault.Test().With(fault.FieldNoBuild), fault.Set(fault.FieldAllowFailingTests))
+}
+
+// counted are options with which it is told how many cases are over.
+func (r Request) counted(o casetest.Options) casetest.Options {
+	cases, _ := casetest.Cases(r.Package)
+	d := Doing{Stage: StageTest, Of: len(cases)}
+	if d.Of == 0 {
+		return o
+	}
+	r.tell(d)
+	o.Done = func(casetest.Result) {
+		d.Done++
+		r.tell(d)
+	}
+	return o
 }
 
 // failing says how many cases fail, or that they cannot be read.

@@ -74,6 +74,8 @@ type Doing struct {
 	Stage Stage
 	// Skill is what it is about.
 	Skill string
+	// Done of so many test cases are over.
+	Done, Of int
 }
 
 // A Stage is one part of planning.
@@ -86,6 +88,8 @@ const (
 	StageCheck   Stage = "check"   // checking a package
 	StageReplay  Stage = "replay"  // trying it on recorded calls
 	StageFetch   Stage = "fetch"   // fetching a package
+	StageCompile Stage = "compile" // compiling a module
+	StageTest    Stage = "test"    // running the test cases of a package
 )
 
 // tell says what is being done until the function that it returns is called.
@@ -93,8 +97,16 @@ func (t Terms) tell(stage Stage, skill string) (done func()) {
 	if t.Progress == nil {
 		return func() {}
 	}
-	t.Progress(Doing{stage, skill})
+	t.Progress(Doing{Stage: stage, Skill: skill})
 	return func() { t.Progress(Doing{}) }
+}
+
+// tellOf passes on what the installer says of a package.
+func (t Terms) tellOf(skill string) func(install.Doing) {
+	if t.Progress == nil {
+		return nil
+	}
+	return func(d install.Doing) { t.Progress(Doing{Stage(d.Stage), skill, d.Done, d.Of}) }
 }
 
 // request is what is asked of the installer for a package.
@@ -104,6 +116,7 @@ func (p *Plan) request(got *source.Fetched, needed bool) install.Request {
 		Origin: registry.OriginUser, ProposedBy: p.by.Actor(), Rationale: p.rationale, Notes: got.Notes,
 		Workspace: p.terms.Workspace, Directory: got.MadeHere(), Archive: got.Archive, Signatures: got.Signatures,
 		Accepted: p.terms.Accepted, Despite: p.terms.Despite, Tests: p.terms.Tests, Since: p.since,
+		Progress: p.terms.tellOf(got.Package.Manifest().Name),
 	}
 	req.Person, _ = p.by.(approval.Human)
 	if p.model != "" {

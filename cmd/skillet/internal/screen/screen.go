@@ -59,7 +59,7 @@ func (s *Screen) Write(b []byte) (int, error) {
 // Patience is how long something may take before a terminal shows that it is
 // being waited for; Turn is how often that moves.
 const (
-	Patience = 300 * time.Millisecond
+	Patience = 100 * time.Millisecond
 	Turn     = 100 * time.Millisecond
 )
 
