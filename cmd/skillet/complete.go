@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/urfave/cli/v2"
 
@@ -45,12 +46,37 @@ func (t *terminal) complete(ctx context.Context, app *cli.App, words []string) [
 	if len(words) == 0 {
 		return nil
 	}
+	words = slices.Clone(words)
+	for i, w := range words {
+		words[i] = bare(w)
+	}
 	last, before := words[len(words)-1], words[:len(words)-1]
 	l := takeApart(app, append([]string{"skillet"}, before...))
 	q := question{ctx: ctx, t: t, line: l, last: last}
 	return slices.DeleteFunc(q.candidates(app), func(c candidate) bool {
 		return !strings.HasPrefix(c.Word, last)
 	})
+}
+
+// bare is a word as a shell would hand it over, as far as it was typed: without quotes.
+func bare(word string) string {
+	var b strings.Builder
+	quote := byte(0)
+	for i := 0; i < len(word); i++ {
+		c := word[i]
+		switch {
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote = c
+		case quote != 0 && c == quote:
+			quote = 0
+		case c == '\\' && quote != '\'' && i+1 < len(word) && !unicode.IsLetter(rune(word[i+1])) && !unicode.IsDigit(rune(word[i+1])):
+			i++
+			b.WriteByte(word[i])
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }
 
 // A question is a line that lacks its last word.
@@ -296,8 +322,44 @@ func inputFiles(q question) ([]candidate, error) {
 	return found, err
 }
 
-func capabilityStarts(question) ([]candidate, error) { return upkeep.CapabilityStarts(), nil }
+// capabilityStarts are what capabilities begin with, and behind those of files the paths here.
+func capabilityStarts(q question) ([]candidate, error) {
+	for _, action := range []string{"fs.read:", "fs.write:"} {
+		if path, ok := strings.CutPrefix(q.last, action); ok {
+			return grantedPaths(action, path)
+		}
+	}
+	return upkeep.CapabilityStarts(), nil
+}
+
+// grantedPaths are absolute paths that go on from one, as capabilities; of the working
+// directory when there is none.
+func grantedPaths(action, path string) ([]candidate, error) {
+	if path == "" {
+		dir, err := os.Getwd()
+		return []candidate{{Word: action + dir + "/", About: "a file here"}, {Word: action + dir + "/**", About: "everything here"}}, err
+	}
+	dir, name := filepath.Split(path)
+	if !filepath.IsAbs(dir) {
+		return nil, nil
+	}
+	entries, err := os.ReadDir(dir)
+	found := []candidate{}
+	if name == "" {
+		found = append(found, candidate{Word: action + dir + "**", About: "everything in it"})
+	}
+	for _, e := range entries {
+		switch {
+		case !strings.HasPrefix(e.Name(), name) || name == "" && strings.HasPrefix(e.Name(), "."):
+		case e.IsDir():
+			found = append(found, candidate{Word: action + dir + e.Name() + "/", About: "a directory"})
+		default:
+			found = append(found, candidate{Word: action + dir + e.Name(), About: "a file"})
+		}
+	}
+	return found, err
+}
 
 func shells(question) ([]candidate, error) {
-	return []candidate{{Word: "bash"}, {Word: "zsh"}, {Word: "fish"}}, nil
+	return []candidate{{Word: "bash"}, {Word: "zsh"}, {Word: "fish"}, {Word: "powershell"}}, nil
 }

@@ -19,6 +19,8 @@ var (
 	zshCompletion string
 	//go:embed completion/skillet.fish
 	fishCompletion string
+	//go:embed completion/skillet.ps1
+	powershellCompletion string
 )
 
 func completion(shell string) (script string, ok bool) {
@@ -29,6 +31,8 @@ func completion(shell string) (script string, ok bool) {
 		return zshCompletion, true
 	case "fish":
 		return fishCompletion, true
+	case "powershell", "pwsh":
+		return powershellCompletion, true
 	}
 	return "", false
 }
@@ -44,7 +48,7 @@ func (t *terminal) completionCommand() *cli.Command {
 		args := c.Args().Slice()
 		script, ok := completion(args[0])
 		if !ok {
-			return fault.Errorf(fault.KindUsage, "no completion for %s", args[0]).WithHint("there is one for bash, zsh and fish")
+			return fault.Errorf(fault.KindUsage, "no completion for %s", args[0]).WithHint("there is one for bash, zsh, fish and powershell")
 		}
 		return t.answer(completionScript{args[0], script}, func() { t.say("%s", script) })
 	}))

@@ -50,9 +50,10 @@ func TestTabKey(t *testing.T) {
 			for _, line := range []struct{ keys, sees string }{
 				{"skillet config get max_mem\t\r", "1024"},
 				{"skillet approvals li\t --js\t\r", "[]"},
-				{"skillet run ec\t te\thello\r", `{"text":"hello"}`},
-				{"skillet run echo:\t text=again\r", `{"text":"again"}`},
+				{"skillet run ec\t te\thello\r", `"text": "hello"`},
+				{"skillet run echo:\t text=again\r", `"text": "again"`},
 				{"cat ech\tskill.js\t | wc -l\r", "1"}, // other commands are completed as before
+				{"skillet permission grant echo 'fs.read:/etc/hostn\t --dry-run --reason x --json | head -c 1\r", "["},
 				{"skillet pack ./ec\t --out\tout\r", "echo-1.0.0.skill"},
 			} {
 				before := len(s.shown())

@@ -18,14 +18,20 @@ _skillet() {
   # What bash replaces is the part behind the last split.
   last=${COMP_WORDS[COMP_CWORD]}
   [[ $last == [:=@] ]] && last=
-  local before=${words[n]%"$last"}
+  local before=${words[n]%"$last"} quoted=
+  # Between quotes nothing is split, and nothing needs another quote.
+  [[ $last == [\'\"]* ]] && quoted=1
   COMPREPLY=()
   while IFS= read -r line; do
     line=${line%%$'\t'*}
-    printf -v line %q "${line#"$before"}"
+    if [[ -n $quoted ]]; then
+      line=${line#"$before"}
+    else
+      printf -v line %q "${line#"$before"}"
+    fi
     COMPREPLY+=("$line")
   done < <("${words[0]}" __complete -- "${words[@]:1}" 2>/dev/null)
-  [[ ${#COMPREPLY[@]} -gt 0 && ${COMPREPLY[0]} == *[:=] ]] && compopt -o nospace 2>/dev/null
+  [[ ${#COMPREPLY[@]} -gt 0 && ${COMPREPLY[0]} == *[:=/] ]] && compopt -o nospace 2>/dev/null
   return 0
 }
 

@@ -8,7 +8,7 @@ _skillet() {
     [[ -n $line ]] || continue
     value=${line%%$'\t'*}
     line=${value//:/\\:}:${line#*$'\t'}
-    if [[ $value == *[:=] ]]; then
+    if [[ $value == *[:=/] ]]; then
       begun+=("$line")
     else
       whole+=("$line")
