@@ -283,16 +283,14 @@ func Diagnose(ctx context.Context, by approval.Principal, o Options, watch upkee
 		return upkeep.Diagnosis{}, err
 	}
 	h, err := Open(ctx, o)
+	d := upkeep.Diagnosis{Home: o.Home}
 	if err != nil {
-		failed := upkeep.Check{Name: "open", Error: meaning.Of(err)}
-		watch.Told(failed)
-		return upkeep.Diagnosis{Home: o.Home, Checks: []upkeep.Check{failed}}, nil
+		watch.Add(&d, upkeep.Check{Name: "open", Error: meaning.Of(err)})
+		return d, nil
 	}
-	d, err := h.Upkeep().Diagnose(ctx, by, watch)
+	d, err = h.Upkeep().Diagnose(ctx, by, watch)
 	if failed := h.Close(ctx); failed != nil {
-		check := upkeep.Check{Name: "close", Error: meaning.Of(failed)}
-		d.Add(check)
-		watch.Told(check)
+		watch.Add(&d, upkeep.Check{Name: "close", Error: meaning.Of(failed)})
 	}
 	d.Home = o.Home
 	return d, err

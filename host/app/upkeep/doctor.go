@@ -57,8 +57,9 @@ func (w Watch) begins(name string) {
 	}
 }
 
-// Told tells of a check that was made.
-func (w Watch) Told(c Check) {
+// Add adds a check to a diagnosis, and tells of it.
+func (w Watch) Add(d *Diagnosis, c Check) {
+	d.Add(c)
 	if w.Ends != nil {
 		w.Ends(c)
 	}
@@ -99,8 +100,7 @@ func (s *Service) Diagnose(ctx context.Context, by approval.Principal, watch Wat
 		if c.warn != nil {
 			check.Warnings = c.warn(ctx)
 		}
-		d.Add(check)
-		watch.Told(check)
+		watch.Add(&d, check)
 	}
 	return d, nil
 }
