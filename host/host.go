@@ -283,14 +283,12 @@ func Diagnose(ctx context.Context, by approval.Principal, o Options, watch upkee
 		return upkeep.Diagnosis{}, err
 	}
 	h, err := Open(ctx, o)
-	d := upkeep.Diagnosis{Home: o.Home}
 	if err != nil {
-		watch.Add(&d, upkeep.Check{Name: "open", Error: meaning.Of(err)})
-		return d, nil
+		return watch.Failed(upkeep.Diagnosis{Home: o.Home}, "open", meaning.Of(err)), nil
 	}
-	d, err = h.Upkeep().Diagnose(ctx, by, watch)
+	d, err := h.Upkeep().Diagnose(ctx, by, watch)
 	if failed := h.Close(ctx); failed != nil {
-		watch.Add(&d, upkeep.Check{Name: "close", Error: meaning.Of(failed)})
+		d = watch.Failed(d, "close", meaning.Of(failed))
 	}
 	d.Home = o.Home
 	return d, err

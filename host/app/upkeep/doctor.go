@@ -65,6 +65,12 @@ func (w Watch) Add(d *Diagnosis, c Check) {
 	}
 }
 
+// Failed is a diagnosis with a check that failed, of which it tells.
+func (w Watch) Failed(d Diagnosis, check string, err *fault.Error) Diagnosis {
+	w.Add(&d, Check{Name: check, Error: err})
+	return d
+}
+
 // Diagnose looks at the home and at this machine. It changes nothing but what
 // opening a home changes.
 func (s *Service) Diagnose(ctx context.Context, by approval.Principal, watch Watch) (Diagnosis, error) {
