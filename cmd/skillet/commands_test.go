@@ -197,6 +197,9 @@ func wrongWith(app *cli.App, line string) string {
 	if len(last.Subcommands) > 0 && len(l.Words) > 0 && l.Words[0] != "help" && !placeholder.MatchString(l.Words[0]) && regexp.MustCompile(`^[a-z-]+$`).MatchString(l.Words[0]) {
 		return "there is no command " + l.Command() + " " + l.Words[0]
 	}
+	if l.Command() == "help" && len(l.Words) > 0 && l.Words[0] == "json" { // the schemas, of all or of one
+		l.Words = l.Words[1:]
+	}
 	if l.Command() == "help" && len(l.Words) > 0 && placeholder.MatchString(l.Words[0]) {
 		return ""
 	}

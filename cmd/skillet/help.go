@@ -32,6 +32,9 @@ func (t *terminal) help(app *cli.App, names []string) error {
 	if len(names) == 0 {
 		return t.writeHelp(programTopic(app, false))
 	}
+	if names[0] == "json" {
+		return t.helpJSON(names[1:])
+	}
 	if meant := cmdline.Synonym(names[0]); len(meant) > 0 {
 		names = append(meant, names[1:]...)
 	}

@@ -51,7 +51,7 @@ var foreign = map[string][]string{
 	"github.com/rivo/uniseg":                {"host/edge/lines", "skills/text"},
 	"github.com/coreos/go-systemd":          {"cmd/skillet/internal/daemon"},
 	"github.com/schollz/progressbar":        {"cmd/skillet/internal/screen"},
-	"github.com/santhosh-tekuri/jsonschema": {"manifests", "skills/json"},
+	"github.com/santhosh-tekuri/jsonschema": {"cmd/skillet", "manifests", "skills/json"},
 	"github.com/secure-systems-lab":         {"manifests/signature", "host/record/signer"},
 	"github.com/sigstore/protobuf-specs":    {"manifests/signature"},
 	"github.com/sigstore/sigstore-go":       {"manifests/signature/keyless"},
