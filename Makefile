@@ -129,7 +129,7 @@ openapitools: ## install what tries the service into .tools, from PyPI and npm: 
 	cp cmd/prove/openapi/package.json cmd/prove/openapi/package-lock.json .tools/openapi/
 	npm ci --silent --ignore-scripts --no-fund --no-audit --prefix .tools/openapi
 
-mcptools: ## install what tries the edge for models into .tools, from npm: the conformance suite of MCP, its inspector, two servers, Node 22
+mcptools: ## install what tries the edge for models into .tools: the conformance suite of MCP, its inspector, two servers and Node 22 from npm, LangChain's adapter from PyPI
 	@command -v npm > /dev/null || { echo 'there is no npm here'; exit 1; }
 	mkdir -p .tools/mcp
 	cp host/edge/mcp/testdata/conformance/package.json host/edge/mcp/testdata/conformance/package-lock.json .tools/mcp/
@@ -137,6 +137,9 @@ mcptools: ## install what tries the edge for models into .tools, from npm: the c
 	mkdir -p .tools/mcpservers
 	cp host/run/mcpserver/testdata/servers/package.json host/run/mcpserver/testdata/servers/package-lock.json .tools/mcpservers/
 	npm ci --silent --ignore-scripts --no-fund --no-audit --prefix .tools/mcpservers
+	@command -v python3 > /dev/null || { echo 'there is no python3 here'; exit 1; }
+	test -x .tools/langchain/bin/python || python3 -m venv .tools/langchain
+	.tools/langchain/bin/pip install --quiet --disable-pip-version-check --require-hashes -r host/edge/mcp/testdata/langchain/requirements.txt
 
 # Tests of a language whose compiler is not here are skipped, each with a line that says so.
 toolchains: ## install the compilers of the SDKs' languages into .tools: Zig (C and C++ too), AssemblyScript, Rust's targets
