@@ -37,6 +37,7 @@ func (t *terminal) list() []*cli.Command {
 		t.trustCommand(),
 		t.taskCommand(),
 		t.chatCommand(),
+		t.acpCommand(),
 		t.agentCommand(),
 		t.providerCommand(),
 		t.memoryCommand(),

@@ -27,6 +27,7 @@ var foreign = map[string][]string{
 	"github.com/bmatcuk/doublestar":         {"manifests"},
 	"github.com/cenkalti/backoff":           {"host/agents/llm", "host/run/runner"},
 	"github.com/cedar-policy/cedar-go":      {"policies"},
+	"github.com/coder/acp-go-sdk":           {"host/edge/acp"},
 	"github.com/danielgtaylor/huma":         {"host/edge/api"},
 	"github.com/dgraph-io/badger":           {"host/base/store/badgerstore"},
 	"github.com/dgraph-io/ristretto":        {"host/base/store/badgerstore"},
