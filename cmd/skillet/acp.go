@@ -34,6 +34,7 @@ func (t *terminal) acp(ctx context.Context, c *cli.Context, h *host.Host) error 
 	return acp.Serve(ctx, acp.Options{
 		Person: t.person(), Work: h.Work(), Use: q, NoFiles: c.Bool("no-files"), Allow: allow, Decides: c.Bool("decide"), Version: upkeep.ThisBuild().Version,
 		Clean: plainLines, Words: w.Event, Calls: waitingWords,
+		NoServers: "The MCP servers of the editor are not used here; `skillet mcp add` makes skills of their tools.",
 		Waits: func(r work.Run) string {
 			id := shortID(r.TaskID)
 			return t.inWords(fault.Hintf("the task %s waits for you: %s. `skillet task show %s` shows what for; %s", id, r.Reason, id, goOn(id, c.StringSlice("allow"))))

@@ -34,7 +34,7 @@ func (t *terminal) showSkills(skills []admit.Skill) {
 
 func (t *terminal) infoCommand() *cli.Command {
 	return command("info", []cli.Flag{
-		&cli.BoolFlag{Name: "diff", Usage: "also show what is different from the active version"},
+		&cli.BoolFlag{Name: "diff", Usage: "also show what is different from the active version; of an MCP server, which is asked, what it offers now"},
 		fullFlag(),
 	}, t.withHost(t.info))
 }
@@ -52,9 +52,24 @@ func (t *terminal) info(ctx context.Context, c *cli.Context, h *host.Host) error
 		return err
 	}
 	in, err := h.Admit().Info(ctx, t.person(), admit.InfoRequest{Of: of, Difference: c.Bool("diff"), Full: c.Bool("full"), Workspace: ws})
-	return printLines(t, in, err, func(in admit.Info) []string {
-		return lines.Info(t.style(c, "`skillet info "+c.Args().First()+" --diff --full`"), in)
+	seen := skillInfo{Info: in}
+	if err == nil && c.Bool("diff") {
+		seen.Offer, err = t.offered(ctx, h, in)
+	}
+	return printLines(t, seen, err, func(in skillInfo) []string {
+		all := lines.Info(t.style(c, "`skillet info "+c.Args().First()+" --diff --full`"), in.Info)
+		if in.Offer == nil {
+			return all
+		}
+		return append(append(all, "", "offered now:"), offerLines(in.Offer)...)
 	})
+}
+
+// A skillInfo is what info prints.
+type skillInfo struct {
+	admit.Info
+	// Offer is what an MCP server offers now, with what is different from what was approved.
+	Offer *admit.MadeServer `json:"offered_now,omitempty"`
 }
 
 // infoTool shows one tool.

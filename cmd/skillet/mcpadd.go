@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -91,20 +92,36 @@ func (t *terminal) installMade(ctx context.Context, c *cli.Context, h *host.Host
 }
 
 // noteMade says what a server offers.
-func (t *terminal) noteMade(made *admit.MadeServer) {
-	t.note("%s: %s of %s, as a set %s", plain(made.Name), count(made.Tools, "tool"), plain(made.Server), made.Set)
+func (t *terminal) noteMade(made *admit.MadeServer) { printAll(t.note, offerLines(made)) }
+
+// offerLines say what a server offers, and what of it is not called.
+func offerLines(made *admit.MadeServer) []string {
+	all := []string{fmt.Sprintf("%s: %s of %s, as a set %s", plain(made.Name), count(made.Tools, "tool"), plain(made.Server), made.Set)}
 	for _, o := range made.Odd {
-		t.note("  left out: %s", plain(o))
+		all = append(all, "  left out: "+plain(o))
 	}
 	for _, s := range made.Shadowing {
-		t.note("  left out: %s has the name of %s, and a model may take one for the other; --shadow %s takes it", plain(s.Tool), plain(s.Other), plain(s.Tool))
+		all = append(all, fmt.Sprintf("  left out: %s has the name of %s, and a model may take one for the other; --shadow %s takes it", plain(s.Tool), plain(s.Other), plain(s.Tool)))
 	}
 	for _, s := range made.Suspicious {
-		t.note("  left out: %s: %s %s; --override %s takes it", plain(s.Tool), s.Rule, plain(s.Message), plain(s.Tool))
+		all = append(all, fmt.Sprintf("  left out: %s: %s %s; --override %s takes it", plain(s.Tool), s.Rule, plain(s.Message), plain(s.Tool)))
 	}
 	for _, d := range made.Differences {
-		t.note("  %s: %s", d.Kind, plain(d.Words()))
+		all = append(all, fmt.Sprintf("  %s: %s", d.Kind, plain(d.Words())))
 	}
+	return all
+}
+
+// offered is what an installed MCP server offers now; nil for what is not one.
+func (t *terminal) offered(ctx context.Context, h *host.Host, in admit.Info) (*admit.MadeServer, error) {
+	if in.Installed == nil || !in.Manifest.Type.IsMCP() {
+		return nil, nil
+	}
+	made, err := h.Admit().RefreshServer(ctx, t.person(), in.Manifest.Name, admit.Unusual{}, true)
+	if err != nil {
+		return nil, err
+	}
+	return made, made.Close()
 }
 
 func (t *terminal) mcpCheck() *cli.Command {

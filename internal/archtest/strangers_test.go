@@ -96,6 +96,7 @@ var unread = map[string]string{
 	"github.com/google/uuid":           "numbers that it makes",
 	"github.com/gowebpki/jcs":          "JSON that this program wrote",
 	"github.com/hashicorp/go-hclog":    "lines of the log, out",
+	"github.com/coder/acp-go-sdk":      "what the person's own editor says, lines of at most 10 MB",
 	"github.com/tailscale/hujson":      "the configuration that a person's own editor wrote",
 	"github.com/knadh/koanf":           "settings of the home",
 	"github.com/coreos/go-systemd":     "words to systemd, out",

@@ -42,8 +42,10 @@ type Options struct {
 	Words func(work.Event) []string
 	Waits func(work.Run) string
 	// Calls says what a step would do.
-	Calls   func(work.Step) []string
-	Version string
+	Calls func(work.Step) []string
+	// NoServers is told a person whose editor offers MCP servers: they are not used.
+	NoServers string
+	Version   string
 }
 
 // maxSessions is how many sessions an editor has at most.

@@ -38,7 +38,7 @@ type turn struct {
 func (t turn) answer(q sdk.PromptRequest) error {
 	if t.s.ignored > 0 {
 		t.s.ignored = 0
-		if err := t.thinks("The MCP servers of the editor are not used here: `skillet mcp add` makes skills of their tools."); err != nil {
+		if err := t.thinks(t.a.o.NoServers); err != nil {
 			return err
 		}
 	}

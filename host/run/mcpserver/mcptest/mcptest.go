@@ -64,6 +64,9 @@ func New(mode string) *sdk.Server {
 	if f := os.Getenv("MCPTEST_DESCRIPTION_FILE"); f != "" {
 		if b, err := os.ReadFile(f); err == nil {
 			description = string(b)
+			if strings.Contains(description, "and more") {
+				add(s, "later", "Was not there at first.", func(context.Context, *sdk.CallToolRequest, args) (*sdk.CallToolResult, any, error) { return nil, nil, nil })
+			}
 		}
 	}
 	if !has("gone") {
