@@ -65,7 +65,9 @@ func New(mode string) *sdk.Server {
 		if b, err := os.ReadFile(f); err == nil {
 			description = string(b)
 			if strings.Contains(description, "and more") {
-				add(s, "later", "Was not there at first.", func(context.Context, *sdk.CallToolRequest, args) (*sdk.CallToolResult, any, error) { return nil, nil, nil })
+				add(s, "later", "Was not there at first.", func(context.Context, *sdk.CallToolRequest, args) (*sdk.CallToolResult, any, error) {
+					return nil, nil, nil
+				})
 			}
 		}
 	}
