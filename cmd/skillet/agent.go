@@ -56,9 +56,11 @@ func (t *terminal) decideChange(ctx context.Context, c *cli.Context, h *host.Hos
 		return govern.Waiting(p)
 	}
 	if !c.Bool("yes") {
-		if err := t.showProposal(ctx, h, govern.ShowProposal{ID: p.ID, NoTests: true}); err != nil {
+		v, err := t.lookAt(ctx, h, govern.ShowProposal{ID: p.ID, NoTests: true})
+		if err != nil {
 			return err
 		}
+		t.showBrief(v)
 		if err := t.confirm(strings.TrimPrefix(c.Command.HelpName, "skillet "), "Change this?"); err != nil {
 			if _, rejected := h.Govern().Proposals.Reject(ctx, t.person(), govern.Decision{ID: p.ID, Notes: "not meant"}); rejected != nil {
 				return rejected

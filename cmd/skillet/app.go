@@ -284,7 +284,7 @@ func (t *terminal) withHostFor(expect func(*cli.Context) host.Expectation, do ac
 		if err != nil {
 			return err
 		}
-		return errors.Join(do(c.Context, c, h), h.Close(c.Context))
+		return errors.Join(t.offerReview(c.Context, c, h, do(c.Context, c, h)), h.Close(c.Context))
 	}
 }
 
@@ -386,7 +386,7 @@ var takes = []struct {
 	{1, "one place to publish to", []string{"trust revocations push"}},
 	{2, "a policy.yaml and a skill", []string{"permission import"}},
 	{2, "a skill and a request", []string{"policy explain"}},
-	{1, "one id", []string{"approvals approve", "approvals reject", "approvals revert", "approvals show"}},
+	{1, "one id", []string{"approvals show"}},
 	{1, "one name, and its value from the prompt or standard input", []string{"secret set"}},
 	{1, "one name", []string{"secret remove"}},
 	{1, "the name of a token", []string{"token create", "token revoke"}},

@@ -3,17 +3,19 @@ package main
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/edge/lines"
 )
 
 func (t *terminal) approvalsCommand() *cli.Command {
 	return group("approvals",
-		t.approvalsList(), t.approvalsShow(), t.approvalsApprove(), t.approvalsReject(), t.approvalsRevert(),
+		t.approvalsList(), t.approvalsShow(), t.approvalsReview(), t.approvalsApprove(), t.approvalsReject(), t.approvalsRevert(),
 		command("expire", nil, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			ended, err := h.Govern().Proposals.Expire(ctx, t.person())
 			return t.answered(ended, err, func() {
@@ -38,11 +40,12 @@ func (t *terminal) withProposals(do action) cli.ActionFunc {
 }
 
 func (t *terminal) approvalsList() *cli.Command {
-	return command("list ls", []cli.Flag{
+	return command("list ls", append([]cli.Flag{
 		allFlag("those that are decided"),
 		&cli.StringFlag{Name: "status", Usage: "only those with this `STATUS`: " + statuses()},
-	}, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-		req := govern.ListProposals{All: c.Bool("all"), Status: govern.Status(c.String("status"))}
+	}, whichFlags()...), t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		req := which(c)
+		req.All, req.Status = c.Bool("all"), govern.Status(c.String("status"))
 		if c.IsSet("status") && req.Status == "" {
 			return fault.Errorf(fault.KindUsage, "--status is empty").WithHint("it is one of: %s", statuses())
 		}
@@ -67,13 +70,29 @@ func (t *terminal) showProposals(ps []govern.Proposal) {
 		t.note("nothing waits for approval")
 		return
 	}
-	var rows [][]string
-	for _, p := range ps {
-		until := ""
-		if p.Status == govern.StatusPending {
-			until = when(p.ExpiresAt)
-		}
-		rows = append(rows, []string{p.ID, string(p.Status), p.Title, p.ProposedBy, when(p.CreatedAt), until})
+	printAll(t.say, lines.Proposals(ps, time.Now()))
+	if n := undecided(ps); n > 1 && t.canAsk() && t.outTTY {
+		t.note("`skillet approvals review` walks through them")
 	}
-	t.table("ID\tSTATUS\tPROPOSAL\tBY\tSINCE\tUNTIL", rows)
+}
+
+func undecided(ps []govern.Proposal) (n int) {
+	for _, p := range ps {
+		if govern.Undecided(p) {
+			n++
+		}
+	}
+	return n
+}
+
+// whichFlags say which proposals are meant.
+func whichFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "skill", Usage: "only those about this `SKILL`"},
+		&cli.StringFlag{Name: "kind", Usage: "only those of this `KIND`: " + strings.Join(govern.ProposalKinds(), ", ")},
+	}
+}
+
+func which(c *cli.Context) govern.ListProposals {
+	return govern.ListProposals{Skill: c.String("skill"), Kind: govern.ProposalKind(c.String("kind"))}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -22,10 +23,10 @@ func decisionFlags(what string) []cli.Flag {
 }
 
 func (t *terminal) approvalsApprove() *cli.Command {
-	return command("approve", append(append(decisionFlags("approve it"),
+	return command("approve", append(append(append(decisionFlags("approve it"),
 		&cli.StringFlag{Name: "digest", Usage: "the `DIGEST` you were shown, or its beginning: refuse if it is another"},
 		&cli.StringSliceFlag{Name: "despite", Usage: "approve although this `RULE` found something; may be repeated"},
-	), scopeFlags()...), t.withHost(t.approve))
+	), scopeFlags()...), whichFlags()...), t.withHost(t.approve))
 }
 
 func (t *terminal) approve(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -33,17 +34,92 @@ func (t *terminal) approve(ctx context.Context, c *cli.Context, h *host.Host) er
 	if err != nil {
 		return err
 	}
-	p, err := t.deciding(ctx, c, h, "approve")
+	ps, err := t.chosen(ctx, c, h, govern.StatusPending)
 	if err != nil {
 		return err
 	}
-	if c.IsSet("digest") && c.String("digest") == "" {
-		return fault.Errorf(fault.KindUsage, "--digest is empty").WithHint("give the digest that `skillet approvals show %s` showed", p.ID)
+	switch {
+	case c.IsSet("digest") && len(ps) > 1:
+		return fault.Errorf(fault.KindUsage, "--digest is that of one proposal, and these are %d", len(ps)).WithHint("approve them one after the other, or without --digest")
+	case c.IsSet("digest") && c.String("digest") == "":
+		return fault.Errorf(fault.KindUsage, "--digest is empty").WithHint("give the digest that `skillet approvals show %s` showed", ps[0].ID)
 	}
-	out, err := h.Govern().Proposals.Approve(ctx, t.person(), govern.Approval{
-		ID: p.ID, Digest: cmp.Or(c.String("digest"), string(p.Digest)), Notes: c.String("reason"), Despite: c.StringSlice("despite"), Terms: terms,
-	})
-	return t.answered(out, err, func() { t.noteApproved(out) })
+	return decideEach(ctx, t, ps, func(p govern.Proposal) (govern.Outcome, error) {
+		if err := t.deciding(ctx, c, h, p, "approve"); err != nil {
+			return govern.Outcome{}, err
+		}
+		return h.Govern().Proposals.Approve(ctx, t.person(), govern.Approval{
+			ID: p.ID, Digest: cmp.Or(c.String("digest"), string(p.Digest)), Notes: c.String("notes"), Despite: c.StringSlice("despite"), Terms: terms,
+		})
+	}, t.noteApproved)
+}
+
+// chosen are the proposals that a command line names, or those that stand so and fit its
+// filters.
+func (t *terminal) chosen(ctx context.Context, c *cli.Context, h *host.Host, status govern.Status) ([]govern.Proposal, error) {
+	req := which(c)
+	filtered := req.Skill != "" || req.Kind != ""
+	switch {
+	case c.Args().Present() && filtered:
+		return nil, fault.Errorf(fault.KindUsage, "--skill and --kind say which proposals are meant, and so do ids").WithHint("give one or the other")
+	case !c.Args().Present() && !filtered && c.Command.Name != "review":
+		return nil, fault.Errorf(fault.KindUsage, "%s takes the id of a proposal", strings.TrimPrefix(c.Command.HelpName, "skillet ")).WithHint("`skillet approvals list` shows what waits; `skillet approvals review` walks through it")
+	case !c.Args().Present():
+		req.Status = status
+		ps, err := h.Govern().Proposals.List(ctx, t.person(), req)
+		if err == nil && len(ps) == 0 && filtered {
+			err = fault.Errorf(fault.KindNotFound, "nothing that waits is about that").WithHint("`skillet approvals list` shows what waits")
+		}
+		return ps, err
+	}
+	var ps []govern.Proposal
+	for _, id := range c.Args().Slice() {
+		p, err := h.Govern().Proposals.Find(ctx, t.person(), id)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(ps, func(o govern.Proposal) bool { return o.ID == p.ID }) {
+			ps = append(ps, p)
+		}
+	}
+	return ps, nil
+}
+
+// decided is what became of one of several proposals.
+type decided[T any] struct {
+	ID     string       `json:"id"`
+	OK     bool         `json:"ok"`
+	Result *T           `json:"result,omitempty"`
+	Error  *fault.Error `json:"error,omitempty"`
+}
+
+// decideEach decides about proposals, one after the other: one that cannot be decided does not
+// keep the others waiting, and the first of those decides the exit code.
+func decideEach[T any](ctx context.Context, t *terminal, ps []govern.Proposal, do func(govern.Proposal) (T, error), told func(T)) error {
+	if len(ps) == 1 {
+		v, err := do(ps[0])
+		return answered(t, v, err, told)
+	}
+	all, failed := []decided[T]{}, (*fault.Error)(nil)
+	for _, p := range ps {
+		v, err := do(p)
+		if ctx.Err() != nil {
+			return cmp.Or(err, ctx.Err())
+		}
+		d := decided[T]{ID: p.ID, OK: err == nil, Error: explain(err)}
+		if err == nil {
+			d.Result = &v
+		}
+		switch {
+		case t.json:
+		case err != nil:
+			t.tell(d.Error)
+		default:
+			told(v)
+		}
+		failed, all = cmp.Or(failed, d.Error), append(all, d)
+	}
+	return t.answerEach(all, failed)
 }
 
 // noteApproved says what an approval led to.
@@ -63,43 +139,46 @@ func (t *terminal) noteApproved(out govern.Outcome) {
 }
 
 func (t *terminal) approvalsReject() *cli.Command {
-	return t.turningDown("reject", "rejected", (*govern.Proposals).Reject)
+	return t.turningDown("reject", "rejected", whichFlags(), (*govern.Proposals).Reject)
 }
 
 func (t *terminal) approvalsRevert() *cli.Command {
-	return t.turningDown("revert", "reverted", (*govern.Proposals).Revert)
+	return t.turningDown("revert", "reverted", nil, (*govern.Proposals).Revert)
 }
 
-// turningDown is a command by which a person says no to a proposal.
-func (t *terminal) turningDown(verb, done string, do func(*govern.Proposals, context.Context, principal.Human, govern.Decision) (govern.Proposal, error)) *cli.Command {
-	return command(verb, decisionFlags(verb+" it"), t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-		p, err := t.deciding(ctx, c, h, verb)
+// turningDown is a command by which a person says no to proposals.
+func (t *terminal) turningDown(verb, done string, more []cli.Flag, do func(*govern.Proposals, context.Context, principal.Human, govern.Decision) (govern.Proposal, error)) *cli.Command {
+	return command(verb, append(decisionFlags(verb+" it"), more...), t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		ps, err := t.chosen(ctx, c, h, "")
 		if err != nil {
 			return err
 		}
-		p, err = do(h.Govern().Proposals, ctx, t.person(), govern.Decision{ID: p.ID, Notes: c.String("reason")})
-		return t.answered(p, err, func() { t.note("%s %s: %s", done, p.ID, plain(p.Title)) })
+		return decideEach(ctx, t, ps, func(p govern.Proposal) (govern.Proposal, error) {
+			if err := t.deciding(ctx, c, h, p, verb); err != nil {
+				return p, err
+			}
+			return do(h.Govern().Proposals, ctx, t.person(), govern.Decision{ID: p.ID, Notes: c.String("notes")})
+		}, func(p govern.Proposal) { t.note("%s %s: %s", done, p.ID, plain(p.Title)) })
 	}))
 }
 
-// deciding finds the proposal a decision is about, and makes sure that the
-// person means it: they see it and say yes, or said --yes.
-func (t *terminal) deciding(ctx context.Context, c *cli.Context, h *host.Host, verb string) (govern.Proposal, error) {
-	p, err := h.Govern().Proposals.Find(ctx, t.person(), c.Args().First())
+// deciding makes sure that the person means a decision: they see what it is about and say yes,
+// or said --yes.
+func (t *terminal) deciding(ctx context.Context, c *cli.Context, h *host.Host, p govern.Proposal, verb string) error {
 	open := govern.Undecided(p) || verb == "revert" && p.Status == govern.StatusApplied
-	if err != nil || c.Bool("yes") || !open {
-		return p, err
+	if c.Bool("yes") || !open {
+		return nil
 	}
 	if !t.canAsk() {
-		return p, fault.Errorf(fault.KindUsage, "approvals %s needs confirmation, and nobody can be asked here", verb).
+		return fault.Errorf(fault.KindUsage, "approvals %s needs confirmation, and nobody can be asked here", verb).
 			WithHint("look at it with `skillet approvals show %s`, then add --yes", p.ID)
 	}
 	v, err := t.lookAt(ctx, h, govern.ShowProposal{ID: p.ID})
 	if err != nil {
-		return p, err
+		return err
 	}
 	t.showBrief(v)
-	return p, t.confirmDetailed("approvals "+verb, strings.ToUpper(verb[:1])+verb[1:]+" this?", func() ([]string, error) { return t.wholeProposal(ctx, h, v) })
+	return t.confirmDetailed("approvals "+verb, strings.ToUpper(verb[:1])+verb[1:]+" this?", func() ([]string, error) { return t.wholeProposal(ctx, h, v) })
 }
 
 // toolsOf is the end of a sentence that says which tools a skill has.

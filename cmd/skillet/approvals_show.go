@@ -12,7 +12,7 @@ import (
 )
 
 func (t *terminal) approvalsShow() *cli.Command {
-	return command("show", []cli.Flag{fullFlag(), &cli.BoolFlag{Name: "no-tests", Usage: "do not run the tests of the package, and replay nothing"}}, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+	return command("show", []cli.Flag{fullFlag(), noTestsFlag()}, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 		return t.showProposal(ctx, h, govern.ShowProposal{ID: c.Args().First(), Full: c.Bool("full"), NoTests: c.Bool("no-tests")})
 	}))
 }

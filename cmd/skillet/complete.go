@@ -166,7 +166,7 @@ var homeSources = map[upkeep.Source][]string{
 		"inspect", "test", "push", "permission list", "permission show", "permission reset", "session open",
 	},
 	upkeep.SourceProposals: {"approvals show", "approvals revert"},
-	upkeep.SourceWaiting:   {"approvals approve", "approvals reject"},
+	upkeep.SourceWaiting:   {"approvals approve", "approvals reject", "approvals review"},
 	upkeep.SourceOwners:    {"session list"},
 	upkeep.SourceSessions:  {"session show", "session close", "session resume"},
 	upkeep.SourceTasks: {

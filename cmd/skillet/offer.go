@@ -7,6 +7,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/app/invoke"
+	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies/capability"
 )
@@ -21,6 +22,12 @@ type asker struct {
 // allows reports whether a person allowed all that a call was refused, so that it can be made
 // again. What was allowed and is refused all the same is not asked about again.
 func (k *asker) allows(ctx context.Context, in *invoke.Invocation, a invoke.Answer) (bool, error) {
+	if e := a.Error; e != nil && e.Kind == fault.KindApproval && k.t.canAsk() && !k.t.offered {
+		if ids := waitingFor(e); len(ids) > 0 {
+			k.t.note("%s", plain(e.Message))
+			return k.t.reviewNow(ctx, k.h, ids)
+		}
+	}
 	offers := a.Offers()
 	if len(offers) == 0 || !k.t.canAsk() {
 		return false, nil

@@ -47,6 +47,10 @@ type terminal struct {
 	// ctx ends when the command is to end: somebody pressed Ctrl-C. ended is its channel.
 	ctx   context.Context
 	ended <-chan struct{}
+	// waits are the proposals that errors told of, and offered is that a person was asked
+	// whether to look at what waits: see [terminal.offerReview].
+	waits   []string
+	offered bool
 	// pages is where a pager shows what people read: the error stream, when it is a file.
 	pages *os.File
 	// inTTY, outTTY and errTTY say which of the streams are terminals.
@@ -98,6 +102,12 @@ func (t *terminal) answerTo(question string) (string, error) { return t.prompt(q
 
 // prompt shows a text that ends in front of the answer, and returns the answer in small letters.
 func (t *terminal) prompt(text string) (string, error) {
+	line, err := t.typed(text)
+	return strings.ToLower(line), err
+}
+
+// typed shows a text that ends in front of what a person types, and returns that.
+func (t *terminal) typed(text string) (string, error) {
 	fmt.Fprint(t.err, text)
 	line, err := unlessEnded(t, func() (string, error) { return bufio.NewReader(t.in).ReadString('\n') })
 	if err != nil {
@@ -106,7 +116,7 @@ func (t *terminal) prompt(text string) (string, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", fmt.Errorf("read the answer: %w", err)
 	}
-	return strings.ToLower(strings.TrimSpace(line)), nil
+	return strings.TrimSpace(line), nil
 }
 
 // unlessEnded waits for read, or for the end of the command: a person who is
@@ -218,6 +228,9 @@ func (t *terminal) fail(e *fault.Error) {
 // tell prints an error for people. Further lines of a message are marked, so
 // that none of them can pass for a line of ours.
 func (t *terminal) tell(e *fault.Error) {
+	if e.Kind == fault.KindApproval {
+		t.waits = append(t.waits, waitingFor(e)...)
+	}
 	first, rest, _ := strings.Cut(e.Message, "\n")
 	t.note("%s %s", t.errLook.Bad("skillet:"), plain(first))
 	for l := range strings.Lines(rest) {

@@ -167,10 +167,9 @@ func (i *Installer) Quarantine(ctx context.Context, id string, by approval.Party
 
 // quarantined are the changes that put a package which is being proposed into
 // quarantine, and why; none for one in which nothing is found that asks for it.
-func quarantined(ctx context.Context, p approval.Proposal, pkg *bundle.Package) ([]ledger.Change, string, error) {
-	r, err := findings.Scan(ctx, pkg)
-	if err != nil || len(r.Blocking()) == 0 {
-		return nil, "", err
+func quarantined(p approval.Proposal, r findings.Report) ([]ledger.Change, string, error) {
+	if len(r.Blocking()) == 0 {
+		return nil, "", nil
 	}
 	p.Status = approval.StatusPending
 	why := approval.Found(r.Blocking())

@@ -20,6 +20,7 @@ import (
 	"github.com/skillet-run/skillet/host/record/ledger"
 	"github.com/skillet-run/skillet/host/record/registry"
 	"github.com/skillet-run/skillet/host/record/trust"
+	"github.com/skillet-run/skillet/host/review/findings"
 	"github.com/skillet-run/skillet/host/review/review"
 	"github.com/skillet-run/skillet/host/run/casetest"
 	"github.com/skillet-run/skillet/manifests"
@@ -400,7 +401,11 @@ func (i *Installer) propose(ctx context.Context, p Plan) (Outcome, error) {
 	if err := i.assess(ctx, &p); err != nil { // it may have been revoked since it was planned
 		return Outcome{}, err
 	}
-	err := i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
+	scan, err := findings.Scan(ctx, p.request.Package)
+	if err != nil {
+		return Outcome{}, err
+	}
+	err = i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
 		var err error
 		if proposal, err = p.proposal(); err != nil {
 			return ledger.Decision{}, err
@@ -419,11 +424,12 @@ func (i *Installer) propose(ctx context.Context, p Plan) (Outcome, error) {
 		if err := i.registry.Keep(ctx, p.request.Package); err != nil {
 			return ledger.Decision{}, err
 		}
+		proposal.Scanned = &approval.ScanCount{Block: scan.Count(findings.Block), Warn: scan.Count(findings.Warn), Info: scan.Count(findings.Info)}
 		c, err := i.approvals.Proposed(proposal)
 		if err != nil {
 			return ledger.Decision{}, err
 		}
-		put, why, err := quarantined(ctx, proposal, p.request.Package)
+		put, why, err := quarantined(proposal, scan)
 		bad = why
 		return ledger.Decision{
 			Kind: "propose", Actor: proposal.ProposedBy, Subject: p.Skill + "@" + p.Version,
@@ -458,8 +464,13 @@ func (p Plan) proposal() (approval.Proposal, error) {
 		title = fmt.Sprintf("replace %s@%s by %s", p.Skill, p.Replaces, p.Version)
 	}
 	trusted, err := p.trusted()
+	var tested *approval.TestCount
+	if r := p.Tests; r != nil {
+		tested = &approval.TestCount{Passed: r.Passed, Failed: r.Failed + len(r.Problems), Skipped: r.Skipped}
+	}
 	return approval.Proposal{
-		ID: approval.NewID(), Type: p.proposalType(), Title: title, Rationale: p.request.Rationale,
+		Tested: tested,
+		ID:     approval.NewID(), Type: p.proposalType(), Title: title, Rationale: p.request.Rationale,
 		Skill: p.Skill, Version: p.Version, Digest: p.Digest, Requested: p.Asks,
 		Origin: string(p.Origin), Source: p.Source, ProposedBy: p.request.ProposedBy,
 		Replaces: p.Replaces, Limits: p.Limits, SourceKind: p.request.SourceKind, Signer: p.Signer,

@@ -26,6 +26,12 @@ type (
 	Proposal = approval.Proposal
 	// A Status is where a proposal stands.
 	Status = approval.Status
+	// A ProposalKind is what a proposal wants to change.
+	ProposalKind = approval.Type
+	// Versions are what was shown of what is decided.
+	Versions = seen.Versions
+	// A ScanCount is how much a scan found in what is proposed, by severity.
+	ScanCount = approval.ScanCount
 	// A ProposalAsk is one capability that a proposed package asks for.
 	ProposalAsk = approval.Ask
 	// An AgentChange is what a proposal changes about an agent, and a ConfigChange what one
@@ -46,6 +52,15 @@ func Statuses() []string {
 	var names []string
 	for _, s := range approval.Statuses() {
 		names = append(names, string(s))
+	}
+	return names
+}
+
+// ProposalKinds are the names of all of them.
+func ProposalKinds() []string {
+	var names []string
+	for _, k := range approval.Types() {
+		names = append(names, string(k))
 	}
 	return names
 }
@@ -86,6 +101,14 @@ type ListProposals struct {
 	// All has those that are decided, too. Status has only those that stand so.
 	All    bool
 	Status Status
+	// Skill leaves out what is not about that skill, and Kind proposals of other types.
+	Skill string
+	Kind  approval.Type
+}
+
+func (r ListProposals) fits(p Proposal) bool {
+	stands := r.Status == p.Status || r.Status == "" && (r.All || Undecided(p))
+	return stands && (r.Skill == "" || r.Skill == p.Skill || r.Skill == p.Ref()) && (r.Kind == "" || r.Kind == p.Type)
 }
 
 // List returns proposals, oldest first: those that a person can decide, unless the request
@@ -97,10 +120,15 @@ func (s *Proposals) List(ctx context.Context, by approval.Principal, req ListPro
 	if req.Status != "" && !slices.Contains(approval.Statuses(), req.Status) {
 		return nil, fault.Errorf(fault.KindUsage, "unknown status %q", req.Status).WithHint("it is one of: %s", strings.Join(Statuses(), ", "))
 	}
+	if req.Kind != "" {
+		if err := req.Kind.Check(); err != nil {
+			return nil, err
+		}
+	}
 	all, err := s.p.Approvals.Proposals(ctx)
 	found := []Proposal{}
 	for _, p := range all {
-		if req.Status == p.Status || req.Status == "" && (req.All || Undecided(p)) {
+		if req.fits(p) {
 			found = append(found, p)
 		}
 	}

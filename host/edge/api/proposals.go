@@ -14,6 +14,8 @@ type listApprovals struct {
 	Window
 	All    bool   `query:"all" doc:"Those that are decided, too."`
 	Status string `query:"status" maxLength:"40" doc:"Those that stand so, only."`
+	Skill  string `query:"skill" maxLength:"200" doc:"Those about that skill, NAME or NAME@VERSION, only."`
+	Kind   string `query:"kind" maxLength:"40" doc:"Those of that type, only."`
 }
 
 // ProposalID names a proposal.
@@ -71,7 +73,7 @@ func proposals(a *API) {
 	const tag = "approvals"
 	add(a, route{method: http.MethodGet, path: "/v1/approvals", id: "list-approvals", tagged: true, tag: tag, summary: "Lists proposals, the oldest first", rights: needs(govern.RightRead)},
 		func(ctx context.Context, p govern.Pass, in *listApprovals) (Page[govern.Proposal], error) {
-			all, err := a.s.Govern.Proposals.List(ctx, p.By(), govern.ListProposals{All: in.All, Status: govern.Status(in.Status)})
+			all, err := a.s.Govern.Proposals.List(ctx, p.By(), govern.ListProposals{All: in.All, Status: govern.Status(in.Status), Skill: in.Skill, Kind: govern.ProposalKind(in.Kind)})
 			return page(in.Window, all, err)
 		})
 	add(a, route{method: http.MethodGet, path: "/v1/approvals/{proposal}", id: "show-approval", tagged: true, tag: tag, summary: "Shows a proposal with what is known about it", rights: needs(govern.RightRead)},

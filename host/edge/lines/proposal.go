@@ -1,8 +1,10 @@
 package lines
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/base/fault"
@@ -11,6 +13,83 @@ import (
 // Proposal is a proposal with the evidence about it, and what became of it.
 func Proposal(style Style, v govern.Proposed) []string {
 	return written(style, func(b *block) { b.proposal(v) })
+}
+
+// Proposals are proposals, one a line: what each asks for that is new, what a scan found in it
+// when it was proposed, how its test cases went then, and how long ago that was.
+func Proposals(all []govern.Proposal, now time.Time) []string {
+	var rows [][]string
+	for _, p := range all {
+		rows = append(rows, []string{p.ID, string(p.Status), p.Title, asked(p), scanned(p.Scanned), tested(p), p.ProposedBy, age(now.Sub(p.CreatedAt))})
+	}
+	return Table("ID\tSTATUS\tPROPOSAL\tASKS\tFINDINGS\tTESTS\tBY\tAGE", rows)
+}
+
+// asked are the actions of what a proposal asks for and no earlier version was granted, each
+// with how often.
+func asked(p govern.Proposal) string {
+	var actions []string
+	times := map[string]int{}
+	for _, a := range p.Requested {
+		if action := string(a.Capability.Action()); a.New || p.Call != nil {
+			if times[action]++; times[action] == 1 {
+				actions = append(actions, action)
+			}
+		}
+	}
+	for i, a := range actions {
+		if n := times[a]; n > 1 {
+			actions[i] = fmt.Sprintf("%s x%d", a, n)
+		}
+	}
+	return cmp.Or(first(actions, maxAskedActions), "-")
+}
+
+// maxAskedActions is how many actions a line of a list names.
+const maxAskedActions = 3
+
+func scanned(c *govern.ScanCount) string {
+	switch {
+	case c == nil:
+		return "-"
+	case c.Block+c.Warn+c.Info == 0:
+		return "nothing"
+	}
+	var words []string
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{c.Block, "block"}, {c.Warn, "warn"}, {c.Info, "info"}} {
+		if x.n > 0 {
+			words = append(words, fmt.Sprintf("%d %s", x.n, x.what))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+func tested(p govern.Proposal) string {
+	switch c := p.Tested; {
+	case c != nil && c.Failed > 0:
+		return fmt.Sprintf("%d of %d failed", c.Failed, c.Failed+c.Passed+c.Skipped)
+	case c != nil:
+		return fmt.Sprintf("%d passed", c.Passed)
+	case p.Type.Package():
+		return "not run"
+	}
+	return "-"
+}
+
+// age is a time in one unit.
+func age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", max(0, int(d.Seconds())))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d d", int(d.Hours()/24))
 }
 
 // Settings are what a proposal changes of the settings.

@@ -108,6 +108,10 @@ type Proposal struct {
 	DecidedAt time.Time `json:"decided_at,omitzero"`
 	DecidedBy string    `json:"decided_by,omitempty"`
 	Notes     string    `json:"notes,omitempty"`
+	// Scanned is how much a scan found in the package when it was proposed, and Tested how its
+	// test cases went then; nil when nobody looked.
+	Scanned *ScanCount `json:"scanned,omitempty"`
+	Tested  *TestCount `json:"tested,omitempty"`
 	// Trust is what is to be remembered of who signed the package when it is
 	// approved, in the form of package trust; empty for nothing.
 	Trust json.RawMessage `json:"trust,omitempty"`
@@ -116,6 +120,20 @@ type Proposal struct {
 	Before *Before `json:"before,omitempty"`
 	// Steps are what happened to it, oldest first.
 	Steps []Step `json:"steps,omitempty"`
+}
+
+// A ScanCount is how much a scan found, by severity.
+type ScanCount struct {
+	Block int `json:"block"`
+	Warn  int `json:"warn"`
+	Info  int `json:"info"`
+}
+
+// A TestCount is how test cases went.
+type TestCount struct {
+	Passed  int `json:"passed"`
+	Failed  int `json:"failed"`
+	Skipped int `json:"skipped"`
 }
 
 // An Ask is one capability a package asks for.
