@@ -183,7 +183,11 @@ func TestApproveShowsAndAsks(t *testing.T) {
 	p.pack("gen", "gen", "1.0.0", `"network":[{"url":"https://api.example.com/*","reason":"the data is there"}]`)
 	// At a terminal, too, what a model wrote waits.
 	s := p.sit("install", "./gen", "--generated-by", "some-model", "--rationale", "asked thrice")
-	s.ends(6)
+	s.sees("Look at it now? [y/N]")
+	s.types("n\n")
+	if got := s.ends(6); strings.Count(got, "waits for approval") != 1 {
+		t.Errorf("shown is\n%s", got)
+	}
 	id := p.pending()
 
 	s = p.sit("approvals", "approve", id[:6])
