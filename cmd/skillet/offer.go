@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/app/invoke"
+	"github.com/skillet-run/skillet/host/app/principal"
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies/capability"
@@ -17,16 +19,21 @@ type asker struct {
 	t     *terminal
 	h     *host.Host
 	asked map[invoke.Offer]bool
+	// reviewed are the proposals that the person was asked to look at, and forTask what the
+	// calls of a task are allowed as long as it is worked on.
+	reviewed map[string]bool
+	forTask  principal.EphemeralGrant
+}
+
+func (t *terminal) asker(h *host.Host) *asker {
+	return &asker{t: t, h: h, asked: map[invoke.Offer]bool{}, reviewed: map[string]bool{}}
 }
 
 // allows reports whether a person allowed all that a call was refused, so that it can be made
 // again. What was allowed and is refused all the same is not asked about again.
-func (k *asker) allows(ctx context.Context, in *invoke.Invocation, a invoke.Answer) (bool, error) {
-	if e := a.Error; e != nil && e.Kind == fault.KindApproval && k.t.canAsk() && !k.t.offered {
-		if ids := waitingFor(e); len(ids) > 0 {
-			k.t.note("%s", plain(e.Message))
-			return k.t.reviewNow(ctx, k.h, ids)
-		}
+func (k *asker) allows(ctx context.Context, r *invoke.Retry, a invoke.Answer) (bool, error) {
+	if e := a.Error; e != nil && e.Kind == fault.KindApproval && k.t.canAsk() {
+		return k.reviews(ctx, e)
 	}
 	offers := a.Offers()
 	if len(offers) == 0 || !k.t.canAsk() {
@@ -37,19 +44,33 @@ func (k *asker) allows(ctx context.Context, in *invoke.Invocation, a invoke.Answ
 			return false, nil
 		}
 		k.asked[o] = true
-		if yes, err := k.allowsOne(ctx, in, o); err != nil || !yes {
+		if yes, err := k.allowsOne(ctx, r, o); err != nil || !yes {
 			return false, err
 		}
 	}
 	return true, nil
 }
 
+// reviews has the person look at what a call waits for, once, and reports whether they approved
+// it.
+func (k *asker) reviews(ctx context.Context, e *fault.Error) (bool, error) {
+	ids := slices.DeleteFunc(waitingFor(e), func(id string) bool { return k.reviewed[id] })
+	if len(ids) == 0 {
+		return false, nil
+	}
+	for _, id := range ids {
+		k.reviewed[id] = true
+	}
+	k.t.note("%s", plain(e.Message))
+	return k.t.reviewNow(ctx, k.h, ids)
+}
+
 // allowsOne asks about one thing. What holds for longer than a call is granted to the version
 // of the skill that is installed while the question is put.
-func (k *asker) allowsOne(ctx context.Context, in *invoke.Invocation, o invoke.Offer) (bool, error) {
+func (k *asker) allowsOne(ctx context.Context, r *invoke.Retry, o invoke.Offer) (bool, error) {
 	if o.Skill == "" {
 		word, err := k.t.prompt(plain("It wants to " + o.Words + ". Allow it once, or not? [o/N] "))
-		return err == nil && k.allowedOnce(word, in, o), err
+		return err == nil && k.allowedOnce(word, r, o), err
 	}
 	skill, err := manifests.ParseRef(o.Skill)
 	if err != nil {
@@ -61,16 +82,23 @@ func (k *asker) allowsOne(ctx context.Context, in *invoke.Invocation, o invoke.O
 		return false, err
 	}
 	choices := "once, for 24 hours, always, or not? [o/h/a/N] "
-	if in.Run != "" {
+	switch {
+	case r.Run != "":
 		choices = "once, for the run, for 24 hours, always, or not? [o/r/h/a/N] "
+	case r.Task != "":
+		choices = "once, for this task, for 24 hours, always, or not? [o/t/h/a/N] "
 	}
 	word, err := k.t.prompt(plain(plan.Skill + " wants to " + o.Words + ". Allow it " + choices))
-	if err != nil || k.allowedOnce(word, in, o) {
+	if err != nil || k.allowedOnce(word, r, o) {
 		return err == nil, err
 	}
 	switch {
-	case word == "r" && in.Run != "":
-		plan.Terms = govern.Terms{Scope: govern.ScopeRun, ID: in.Run}
+	case word == "t" && r.Task != "":
+		k.forTask = k.t.person().Allow(k.forTask.Set().Union(capability.NewSet(o.Capability)))
+		r.ForTask, r.Allow = k.forTask, k.t.person().Allow(r.Allow.Set().Union(capability.NewSet(o.Capability)))
+		return true, nil
+	case word == "r" && r.Run != "":
+		plan.Terms = govern.Terms{Scope: govern.ScopeRun, ID: r.Run}
 	case word == "h":
 		plan.Terms = govern.Terms{Until: time.Now().Add(24 * time.Hour).UTC()}
 	case word != "a":
@@ -84,10 +112,10 @@ func (k *asker) allowsOne(ctx context.Context, in *invoke.Invocation, o invoke.O
 }
 
 // allowedOnce allows something for this call alone, if that is what the person said.
-func (k *asker) allowedOnce(word string, in *invoke.Invocation, o invoke.Offer) bool {
+func (k *asker) allowedOnce(word string, r *invoke.Retry, o invoke.Offer) bool {
 	if word != "o" {
 		return false
 	}
-	in.Allow = k.t.person().Allow(in.Allow.Set().Union(capability.NewSet(o.Capability)))
+	r.Allow = k.t.person().Allow(r.Allow.Set().Union(capability.NewSet(o.Capability)))
 	return true
 }

@@ -70,7 +70,7 @@ func (t *terminal) run(ctx context.Context, c *cli.Context, h *host.Host) error 
 // invoke makes a call, and makes it again when it failed for want of what a person at the
 // terminal then allows.
 func (t *terminal) invoke(ctx context.Context, h *host.Host, in invoke.Invocation) (invoke.Answer, error) {
-	asker := &asker{t: t, h: h, asked: map[invoke.Offer]bool{}}
+	asker := t.asker(h)
 	for {
 		done := t.waiting("running %s", in.Target.Label())
 		a, err := h.Invoke().Invoke(ctx, in)
@@ -78,7 +78,10 @@ func (t *terminal) invoke(ctx context.Context, h *host.Host, in invoke.Invocatio
 		if err != nil {
 			return a, err
 		}
-		switch again, err := asker.allows(ctx, &in, a); {
+		retry := invoke.Retry{Run: in.Run, Allow: in.Allow}
+		again, err := asker.allows(ctx, &retry, a)
+		in.Allow = retry.Allow
+		switch {
 		case err != nil:
 			return invoke.Answer{}, err
 		case !again:

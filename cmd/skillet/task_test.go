@@ -49,6 +49,26 @@ func TestTaskOffline(t *testing.T) {
 	if code == 0 || !strings.Contains(errs, "skillet permission grant files") {
 		t.Errorf("not allowed: exit code %d\n%s%s", code, out, errs)
 	}
+	// At a terminal it asks, and goes on; each thing once, although a call is tried again.
+	asked := p.sit("task", "run", goal, "--dir", "notes")
+	asked.sees("Allow it once, for this task, for 24 hours, always, or not? [o/t/h/a/N] ")
+	asked.types("n\n")
+	if got := asked.ends(code); strings.Count(got, "Allow it once") != 1 {
+		t.Errorf("refused, and shown is\n%s", got)
+	}
+	asked = p.sit("task", "run", goal, "--dir", "notes")
+	asked.sees("[o/t/h/a/N] ")
+	asked.types(ctrlC)
+	asked.ends(interrupted)
+	asked = p.sit("task", "run", goal, "--dir", "notes")
+	asked.sees("[o/t/h/a/N] ")
+	asked.types("t\n")
+	if got := asked.ends(0); !strings.Contains(got, "Boats") {
+		t.Errorf("allowed for the task, and shown is\n%s", got)
+	}
+	if got := p.must(0, "permission", "show", "files"); strings.Contains(got, "(fs.read") {
+		t.Errorf("after the task, granted is\n%s", got)
+	}
 	// Each thing is said once: what was denied, and what would allow it.
 	for _, said := range []string{"was denied fs.read:", "skillet permission grant files", "[warning]"} {
 		if n := strings.Count(errs, said); n > 1 || said == "[warning]" && n > 0 {

@@ -22,8 +22,14 @@ func (t *terminal) follow(ctx context.Context, c *cli.Context, h *host.Host, q w
 	}
 	w := t.watcher()
 	q.Allow, q.Watch = allow, w.show
+	asker := t.asker(h)
+	asker.forTask = allow
+	if t.canAsk() {
+		q.Ask = asker.allows
+	}
 	for {
 		r, err := h.Work().Tasks().Do(ctx, t.person(), q)
+		q.Allow = asker.forTask
 		if err != nil {
 			return err
 		}

@@ -1,9 +1,11 @@
 package invoke
 
 import (
+	"context"
 	"slices"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -17,6 +19,19 @@ type Offer struct {
 	// Words say what the capability allows.
 	Words string `json:"words"`
 }
+
+// A Retry is what a call that was refused something is made again with.
+type Retry struct {
+	// Run and Task are those that the call belongs to; empty for none.
+	Run, Task string
+	// Allow is what a person allows for this call alone, and ForTask what the calls of its
+	// task are allowed from now on, as long as it is worked on.
+	Allow, ForTask approval.EphemeralGrant
+}
+
+// An Ask asks a person what a call that failed may be allowed, and reports whether it is to be
+// made again.
+type Ask func(ctx context.Context, r *Retry, a Answer) (again bool, err error)
 
 // Offers returns what a person may allow so that a call that failed works when it is made
 // again; nothing for one that did not fail because of a missing grant. What policies forbid is

@@ -16,6 +16,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/agents/llm/budget"
 	"github.com/skillet-run/skillet/host/agents/orchestrator"
+	"github.com/skillet-run/skillet/host/app/invoke"
 	"github.com/skillet-run/skillet/host/app/seen"
 	"github.com/skillet-run/skillet/host/base/task"
 	"github.com/skillet-run/skillet/host/record/approval"
@@ -212,6 +213,9 @@ type DoRequest struct {
 	// Allow is what a person allows its calls as long as this process works on it: each
 	// skill has of it what its manifest asks for, within the directories of the task.
 	Allow approval.EphemeralGrant
+	// Ask is asked what a call that was refused something may be allowed, so that it is made
+	// again, as a person at a terminal is; one call at a time. Nil is for nobody.
+	Ask invoke.Ask
 	// Watch is told each event of the task as it happens, one at a time; nil for nobody. An
 	// error of it is returned when the work stops, which goes on meanwhile.
 	Watch func(Event) error
@@ -232,6 +236,9 @@ func (t *Tasks) Do(ctx context.Context, by approval.Principal, q DoRequest) (Run
 		return Run{}, err
 	}
 	defer t.s.begin(id, q.Allow, q.Watch != nil)()
+	if q.Ask != nil {
+		t.s.askedBy(id, by, q.Ask)
+	}
 	if q.Watch == nil {
 		return t.s.work(ctx, o, id)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/skillet-run/skillet/host/base/fault"
@@ -115,6 +116,9 @@ func (b toolCatalog) call(ctx context.Context, c task.ToolCall, pays *budget.Lea
 	if err != nil {
 		return task.Result{}, err
 	}
+	if begins != nil {
+		begins = sync.OnceValue(begins) // a call that is made again has begun
+	}
 	in := invoke.Invocation{
 		Target: target, By: by, Input: c.Args, Task: c.Task, Step: c.Step, Bounds: bounds(c), Begins: begins,
 		Allow:  b.s.allows(c.Task, target.Manifest()),
@@ -124,8 +128,15 @@ func (b toolCatalog) call(ctx context.Context, c task.ToolCall, pays *budget.Lea
 		in.Workspace = c.Roots[0]
 	}
 	ctx = skillmodel.With(ctx, skillmodel.Caller{Lease: pays, Task: c.Task, Step: c.Step, Agent: by.Name(), Private: true})
-	a, err := b.s.parts.Invoke.Invoke(ctx, in)
-	return a.Result, err
+	for {
+		a, err := b.s.parts.Invoke.Invoke(ctx, in)
+		if err != nil {
+			return a.Result, err
+		}
+		if again, err := b.s.asks(ctx, c.Task, &in, a); err != nil || !again {
+			return a.Result, err
+		}
+	}
 }
 
 // bounds are what a task's call keeps to whatever was granted.

@@ -9,6 +9,7 @@ package work
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -73,13 +74,14 @@ type Service struct {
 
 	doing   sync.Mutex
 	allowed map[string]approval.EphemeralGrant // by task, while this process works on it
-	watches map[string]bool                    // tasks whose events are watched
+	askers  map[string]askedBy
+	watches map[string]bool // tasks whose events are watched
 }
 
 // New makes a Service, and what other services of the host see of it. Close it when done,
 // before its parts.
 func New(log hclog.Logger, p Parts) (*Service, *Inside) {
-	s := &Service{parts: p, log: log, allowed: map[string]approval.EphemeralGrant{}, watches: map[string]bool{}}
+	s := &Service{parts: p, log: log, allowed: map[string]approval.EphemeralGrant{}, askers: map[string]askedBy{}, watches: map[string]bool{}}
 	return s, &Inside{s}
 }
 
@@ -259,6 +261,7 @@ func (s *Service) begin(id string, o approval.EphemeralGrant, watched bool) (end
 		s.doing.Lock()
 		defer s.doing.Unlock()
 		delete(s.allowed, id)
+		delete(s.askers, id)
 		delete(s.watches, id)
 	}
 }
@@ -268,6 +271,49 @@ func (s *Service) allows(id string, m *manifests.Manifest) approval.EphemeralGra
 	s.doing.Lock()
 	defer s.doing.Unlock()
 	return s.allowed[id].Only(func(c capability.Capability) bool { return m.AsksFor(c.Action()) })
+}
+
+// An askedBy is who is asked about calls of a task that are refused something.
+type askedBy struct {
+	by  approval.Principal
+	ask invoke.Ask
+}
+
+func (s *Service) askedBy(id string, by approval.Principal, ask invoke.Ask) {
+	var one sync.Mutex
+	s.doing.Lock()
+	defer s.doing.Unlock()
+	s.askers[id] = askedBy{by, func(ctx context.Context, r *invoke.Retry, a invoke.Answer) (bool, error) {
+		one.Lock()
+		defer one.Unlock()
+		return ask(ctx, r, a)
+	}}
+}
+
+// asks asks whoever works on a task what a call that failed may be allowed, and reports
+// whether it is to be made again.
+func (s *Service) asks(ctx context.Context, id string, in *invoke.Invocation, a invoke.Answer) (bool, error) {
+	s.doing.Lock()
+	who := s.askers[id]
+	s.doing.Unlock()
+	if who.ask == nil || a.OK {
+		return false, nil
+	}
+	r := invoke.Retry{Task: id, Allow: in.Allow}
+	again, err := who.ask(ctx, &r, a)
+	if err != nil || !again {
+		return false, err
+	}
+	if err := errors.Join(allows(who.by, r.Allow), allows(who.by, r.ForTask)); err != nil {
+		return false, err
+	}
+	if r.ForTask.Actor() != "" {
+		s.doing.Lock()
+		s.allowed[id] = r.ForTask
+		s.doing.Unlock()
+	}
+	in.Allow = r.Allow
+	return true, nil
 }
 
 func (s *Service) watched(id string) bool {
