@@ -173,3 +173,19 @@ func TestWhatWaitsIsOffered(t *testing.T) {
 	s.types("a\n")
 	s.ends(0)
 }
+
+// Who follows the audit log sees what others decide meanwhile, as far as it is asked for.
+func TestAuditIsFollowed(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.pack("asks", "asks", "1.0.0", `"kv":{"reason":"to remember"}`)
+	p.must(0, "install", "./asks", "--yes")
+	s := p.sit("audit", "--follow", "--capability", "fs.write")
+	p.must(0, "permission", "grant", "asks", "fs.read:/data/x")
+	p.must(0, "permission", "grant", "asks", "fs.write:/data/y")
+	s.sees("/data/y")
+	s.types(ctrlC)
+	if got := s.ends(interrupted); strings.Contains(got, "/data/x") || strings.Contains(got, "keep data") {
+		t.Errorf("shown is\n%s", got)
+	}
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -33,8 +34,10 @@ func auditFlags() []cli.Flag {
 		&cli.IntFlag{Name: "limit", Usage: "show only the last `N`", Value: 100},
 		&cli.StringFlag{Name: "skill", Usage: "only entries about this `SKILL`"},
 		&cli.BoolFlag{Name: "denied", Usage: "only runs in which something was refused, and refused requests"},
-		&cli.StringFlag{Name: "kind", Usage: "only entries of this `KIND`, such as install, grant, run and refused"},
-		&cli.StringFlag{Name: "by", Usage: "only what this `ACTOR` decided or asked for, such as human:ada"},
+		&cli.StringSliceFlag{Name: "kind", Usage: "only entries of this `KIND`, such as install, grant, run and refused; may be repeated, or several with commas between"},
+		&cli.StringFlag{Name: "actor", Aliases: []string{"by"}, Usage: "only what this `ACTOR` decided or asked for, such as human:ada"},
+		&cli.StringFlag{Name: "capability", Usage: "only what granted, used or was refused this `CAPABILITY`, or an action such as fs.write"},
+		&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on with what is added, until Ctrl-C"},
 		&cli.StringFlag{Name: "since", Usage: "leave out what was before this `TIME`"},
 		&cli.StringFlag{Name: "until", Usage: "leave out what was at this `TIME` or later"},
 	}
@@ -42,7 +45,7 @@ func auditFlags() []cli.Flag {
 
 // auditQuery is what the flags ask of the log.
 func auditQuery(c *cli.Context) (q govern.EventsRequest, err error) {
-	q = govern.EventsRequest{Limit: c.Int("limit"), Skill: c.String("skill"), Denied: c.Bool("denied"), Kind: c.String("kind"), Actor: c.String("by")}
+	q = govern.EventsRequest{Limit: c.Int("limit"), Skill: c.String("skill"), Denied: c.Bool("denied"), Kind: strings.Join(c.StringSlice("kind"), ","), Actor: c.String("actor"), Capability: c.String("capability")}
 	now := time.Now()
 	if q.Since, err = moment(c, "since", now); err == nil {
 		q.Until, err = moment(c, "until", now)
@@ -54,6 +57,15 @@ func (t *terminal) audit(ctx context.Context, c *cli.Context, h *host.Host) erro
 	q, err := auditQuery(c)
 	if err != nil {
 		return err
+	}
+	if c.Bool("follow") {
+		return h.Govern().Audit.Follow(ctx, t.person(), q, func(e govern.Event) error {
+			if t.json {
+				return t.line(e)
+			}
+			printAll(t.say, lines.Event(e))
+			return nil
+		})
 	}
 	events, err := h.Govern().Audit.Events(ctx, t.person(), q)
 	return t.answered(events, err, func() {

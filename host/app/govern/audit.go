@@ -1,6 +1,7 @@
 package govern
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/skillet-run/skillet/host/record/journal"
 	"github.com/skillet-run/skillet/host/record/ledger"
 	"github.com/skillet-run/skillet/host/run/runner"
+	"github.com/skillet-run/skillet/policies/capability"
 )
 
 // Audit shows what was decided and what was run, proves that nobody changed the record of
@@ -41,10 +43,29 @@ type EventsRequest struct {
 	// but runs in which something was refused, and requests that were.
 	Skill  string
 	Denied bool
-	// Kind and Actor leave out those of another kind, and by others: "install", "human:ada".
+	// Kind and Actor leave out those of other kinds, and by others: "install,grant", "human:ada".
 	Kind, Actor string
+	// Capability leaves out all but decisions that granted, and runs that used or were refused,
+	// an action such as "fs.write", or what overlaps a capability.
+	Capability string
 	// Since and Until leave out what was before, and what was then or later.
 	Since, Until time.Time
+
+	about func(capability.Capability) bool // Capability as it was read; nil for any
+}
+
+// checked is a request with what it leaves out filled in. It fails with a [fault.KindUsage]
+// error for a capability that is none.
+func (r EventsRequest) checked() (EventsRequest, error) {
+	if r.Limit <= 0 {
+		r.Limit = DefaultEvents
+	}
+	if r.Capability == "" {
+		return r, nil
+	}
+	var err error
+	r.about, err = grantFilter(r.Capability)
+	return r, err
 }
 
 // DefaultEvents is how many entries are returned when no limit is named.
@@ -56,8 +77,9 @@ func (a *Audit) Events(ctx context.Context, by approval.Principal, req EventsReq
 	if err := approval.CheckPrincipal(by); err != nil {
 		return nil, err
 	}
-	if req.Limit <= 0 {
-		req.Limit = DefaultEvents
+	req, err := req.checked()
+	if err != nil {
+		return nil, err
 	}
 	decisions, err := a.decisions(ctx, req)
 	if err != nil {
@@ -117,8 +139,9 @@ func (a *Audit) Follow(ctx context.Context, by approval.Principal, req EventsReq
 	if err := approval.CheckPrincipal(by); err != nil {
 		return err
 	}
-	if req.Limit <= 0 {
-		req.Limit = DefaultEvents
+	req, err := req.checked()
+	if err != nil {
+		return err
 	}
 	decisions, err := req.begin(a.p.Decisions)
 	if err != nil {
@@ -186,7 +209,7 @@ func runRecord(e journal.Entry) (r runner.Record, err error) {
 // begin is the entry after which a journal is read: where all entries fit, the last ones
 // are enough.
 func (r EventsRequest) begin(j *journal.Journal) (after uint64, err error) {
-	if r.Skill != "" || r.Denied || r.Kind != "" || r.Actor != "" || !r.Since.IsZero() || !r.Until.IsZero() {
+	if r.Skill != "" || r.Denied || r.Kind != "" || r.Actor != "" || r.about != nil || !r.Since.IsZero() || !r.Until.IsZero() {
 		return 0, nil
 	}
 	last, _, err := j.Head()
@@ -200,13 +223,37 @@ func (r EventsRequest) fits(e Event) bool {
 		return false
 	}
 	switch {
-	case r.Kind != "" && r.Kind != e.Kind,
+	case r.Kind != "" && !slices.Contains(strings.Split(r.Kind, ","), e.Kind),
+		r.about != nil && !slices.ContainsFunc(e.capabilities(), r.about),
 		r.Actor != "" && r.Actor != e.Actor,
 		e.Time.Before(r.Since),
 		!r.Until.IsZero() && !e.Time.Before(r.Until):
 		return false
 	}
 	return !r.Denied || e.Refused != nil || e.Run != nil && len(e.Run.Denials) > 0
+}
+
+// capabilities are what a decision granted, and what a run used or was refused.
+func (e Event) capabilities() (all []capability.Capability) {
+	for _, g := range e.Granted {
+		all = append(all, g.Capability)
+	}
+	if e.Run == nil {
+		return all
+	}
+	var texts []string
+	for _, u := range e.Run.Used {
+		texts = append(texts, cmp.Or(u.Request, u.Capability))
+	}
+	for _, d := range e.Run.Denials {
+		texts = append(texts, cmp.Or(d.Capability, d.Request))
+	}
+	for _, text := range texts {
+		if c, err := capability.Parse(text); err == nil {
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // A tail keeps the last events it is given, up to a limit of at least 1.

@@ -14,8 +14,10 @@ type queryAudit struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"10000" default:"100" doc:"How many entries there are at most, the last ones."`
 	Skill  string `query:"skill" maxLength:"200" doc:"Those about NAME or NAME@VERSION."`
 	Denied bool   `query:"denied" doc:"Runs in which something was refused, and refused requests, only."`
-	Kind   string `query:"kind" maxLength:"40" doc:"Those of this kind, such as install, grant, run and refused, only."`
+	Kind   string `query:"kind" maxLength:"40" doc:"Those of this kind, or these with commas between, such as install,grant, only."`
 	Actor  string `query:"actor" maxLength:"200" doc:"What this one decided or asked for, only, such as human:ada."`
+
+	Capability string `query:"capability" maxLength:"2000" doc:"Decisions that granted, and runs that used or were refused, an action such as fs.write, or what overlaps a capability, only."`
 
 	Since time.Time `query:"since" doc:"Leaves out what was before this time."`
 	Until time.Time `query:"until" doc:"Leaves out what was at this time or later."`
@@ -38,7 +40,7 @@ func auditLog(a *API) {
 	add(a, route{method: http.MethodGet, path: "/v1/audit", id: "query-audit", tag: tag, summary: "Lists the last entries of the audit log, the oldest first", rights: needs(govern.RightRead)},
 		func(ctx context.Context, p govern.Pass, in *queryAudit) (Page[govern.Event], error) {
 			all, err := a.s.Govern.Audit.Events(ctx, p.By(), govern.EventsRequest{
-				Limit: in.Limit, Skill: in.Skill, Denied: in.Denied, Kind: in.Kind, Actor: in.Actor, Since: in.Since, Until: in.Until,
+				Limit: in.Limit, Skill: in.Skill, Denied: in.Denied, Kind: in.Kind, Actor: in.Actor, Capability: in.Capability, Since: in.Since, Until: in.Until,
 			})
 			return Page[govern.Event]{Items: append([]govern.Event{}, all...)}, err
 		})

@@ -42,7 +42,7 @@ func Export(found govern.Finding) []string {
 }
 
 func (b *block) event(e govern.Event) {
-	line := fmt.Sprintf("%s  %-8s %-28s %s", e.Time.Local().Format("2006-01-02 15:04:05"), e.Kind, plain(e.Subject), plain(e.Actor))
+	line := fmt.Sprintf("%s  %-8s %-28s %s", e.Time.Local().Format("2006-01-02 15:04:05 -0700"), e.Kind, plain(e.Subject), plain(e.Actor))
 	if e.Decision != nil {
 		b.say("%s  %s", line, e.Decision.Note)
 		for _, g := range e.Granted {
