@@ -54,7 +54,7 @@ func (t *terminal) info(ctx context.Context, c *cli.Context, h *host.Host) error
 	in, err := h.Admit().Info(ctx, t.person(), admit.InfoRequest{Of: of, Difference: c.Bool("diff"), Full: c.Bool("full"), Workspace: ws})
 	seen := skillInfo{Info: in}
 	if err == nil && c.Bool("diff") {
-		seen.Offer, err = t.offered(ctx, h, in)
+		seen.Offer, err = t.serverNow(ctx, h, in)
 	}
 	return printLines(t, seen, err, func(in skillInfo) []string {
 		all := lines.Info(t.style(c, "`skillet info "+c.Args().First()+" --diff --full`"), in.Info)

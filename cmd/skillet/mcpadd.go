@@ -112,8 +112,8 @@ func offerLines(made *admit.MadeServer) []string {
 	return all
 }
 
-// offered is what an installed MCP server offers now; nil for what is not one.
-func (t *terminal) offered(ctx context.Context, h *host.Host, in admit.Info) (*admit.MadeServer, error) {
+// serverNow is what an installed MCP server offers now; nil for what is not one.
+func (t *terminal) serverNow(ctx context.Context, h *host.Host, in admit.Info) (*admit.MadeServer, error) {
 	if in.Installed == nil || !in.Manifest.Type.IsMCP() {
 		return nil, nil
 	}
