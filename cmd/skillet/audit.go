@@ -37,7 +37,7 @@ func auditFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "kind", Usage: "only entries of this `KIND`, such as install, grant, run and refused; may be repeated, or several with commas between"},
 		&cli.StringFlag{Name: "actor", Aliases: []string{"by"}, Usage: "only what this `ACTOR` decided or asked for, such as human:ada"},
 		&cli.StringFlag{Name: "capability", Usage: "only what granted, used or was refused this `CAPABILITY`, or an action such as fs.write"},
-		&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on with what is added, until Ctrl-C"},
+		followFlag(),
 		&cli.StringFlag{Name: "since", Usage: "leave out what was before this `TIME`"},
 		&cli.StringFlag{Name: "until", Usage: "leave out what was at this `TIME` or later"},
 	}
@@ -59,13 +59,7 @@ func (t *terminal) audit(ctx context.Context, c *cli.Context, h *host.Host) erro
 		return err
 	}
 	if c.Bool("follow") {
-		return h.Govern().Audit.Follow(ctx, t.person(), q, func(e govern.Event) error {
-			if t.json {
-				return t.line(e)
-			}
-			printAll(t.say, lines.Event(e))
-			return nil
-		})
+		return endedCleanly(ctx, h.Govern().Audit.Follow(ctx, t.person(), q, t.logged))
 	}
 	events, err := h.Govern().Audit.Events(ctx, t.person(), q)
 	return t.answered(events, err, func() {

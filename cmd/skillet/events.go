@@ -29,31 +29,33 @@ func (t *terminal) eventsCommand() *cli.Command {
 func (t *terminal) logsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "logs",
-		Flags: append(auditFlags(), followFlag()),
+		Flags: auditFlags(),
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			req, err := auditQuery(c)
 			if err != nil {
 				return err
 			}
-			each := func(e govern.Event) error {
-				if t.json {
-					return t.line(e)
-				}
-				printAll(t.say, lines.Event(e))
-				return nil
-			}
 			if c.Bool("follow") {
-				return endedCleanly(ctx, h.Govern().Audit.Follow(ctx, t.person(), req, each))
+				return endedCleanly(ctx, h.Govern().Audit.Follow(ctx, t.person(), req, t.logged))
 			}
 			events, err := h.Govern().Audit.Events(ctx, t.person(), req)
 			for _, e := range events {
-				if err := each(e); err != nil {
+				if err := t.logged(e); err != nil {
 					return err
 				}
 			}
 			return err
 		}),
 	}
+}
+
+// logged prints an entry of the audit log: as a line of JSON, or in words.
+func (t *terminal) logged(e govern.Event) error {
+	if t.json {
+		return t.line(e)
+	}
+	printAll(t.say, lines.Event(e))
+	return nil
 }
 
 // endedCleanly is an error of what goes on until somebody ends it, which is not a failure.
