@@ -56,6 +56,7 @@ var answerTypes = []struct {
 	{"permission suggest", []reflect.Type{reflect.TypeFor[[]suggested]()}},
 	{"permission import", []reflect.Type{reflect.TypeFor[govern.Allowance]()}},
 	{"policy list", []reflect.Type{reflect.TypeFor[[]govern.Policy]()}},
+	{"policy new", []reflect.Type{reflect.TypeFor[[]govern.PolicyTemplate](), reflect.TypeFor[govern.NewPolicy]()}},
 	{"policy check", []reflect.Type{reflect.TypeFor[govern.PolicyReport]()}},
 	{"policy test", []reflect.Type{reflect.TypeFor[[]govern.CaseOutcome]()}},
 	{"policy explain", []reflect.Type{reflect.TypeFor[govern.Explanation]()}},
