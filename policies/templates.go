@@ -53,7 +53,7 @@ unless { [{{list (.List "signer")}}].contains(principal.signer) };
 		check: func(w Written) error {
 			for _, s := range w.List("signer") {
 				if !strings.Contains(s, ":") {
-					return fmt.Errorf("%q is not a signer: one begins with key: or keyless:", s)
+					return fmt.Errorf("%q is not a signer: it begins with neither \"key:\" nor \"keyless:\"", s)
 				}
 			}
 			return nil

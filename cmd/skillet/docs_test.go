@@ -524,7 +524,11 @@ var (
 // commandIsThere reports what of a line does not exist.
 func commandIsThere(app *cli.App, line string) error {
 	commands, flags := app.Commands, app.Flags
-	for _, word := range strings.Fields(line)[1:] {
+	words := strings.Fields(line)[1:]
+	if meant := cmdline.Synonym(words[0]); len(meant) > 0 {
+		words = slices.Concat(meant, words[1:])
+	}
+	for _, word := range words {
 		word = strings.Trim(word, "[]`,")
 		switch {
 		case slices.Contains([]string{"|", ";", "&&", ">", "--", `\|`}, word):
