@@ -70,7 +70,7 @@ func (t *terminal) showProposals(ps []govern.Proposal) {
 		t.note("nothing waits for approval")
 		return
 	}
-	printAll(t.say, lines.Proposals(ps, time.Now()))
+	t.listing(lines.ProposalListing(ps, time.Now()))
 	if n := undecided(ps); n > 1 && t.canAsk() && t.outTTY {
 		t.note("`skillet approvals review` walks through them")
 	}

@@ -60,8 +60,7 @@ func compiled(doc []byte) (*jsonschema.Schema, error) {
 
 // Each command that prints JSON and is shown in the help has a schema.
 func TestEveryCommandHasSchema(t *testing.T) {
-	// Two whose output is a protocol, and one that asks a person about everything it prints.
-	without := map[string]bool{"mcp": true, "acp": true, "approvals review": true}
+	without := map[string]bool{"mcp": true, "acp": true, "approvals review": true} // protocols, and what a person is asked
 	for path, c := range leaves("skillet", newApp(&terminal{}).Commands) {
 		if path = strings.TrimPrefix(path, "skillet "); c.Hidden || without[path] {
 			continue

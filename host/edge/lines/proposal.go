@@ -15,14 +15,14 @@ func Proposal(style Style, v govern.Proposed) []string {
 	return written(style, func(b *block) { b.proposal(v) })
 }
 
-// Proposals are proposals, one a line: what each asks for that is new, what a scan found in it
+// ProposalListing has a row for each proposal: what each asks for that is new, what a scan found in it
 // when it was proposed, how its test cases went then, and how long ago that was.
-func Proposals(all []govern.Proposal, now time.Time) []string {
+func ProposalListing(all []govern.Proposal, now time.Time) Listing {
 	var rows [][]string
 	for _, p := range all {
 		rows = append(rows, []string{p.ID, string(p.Status), p.Title, asked(p), scanned(p.Scanned), tested(p), p.ProposedBy, age(now.Sub(p.CreatedAt))})
 	}
-	return Table("ID\tSTATUS\tPROPOSAL\tASKS\tFINDINGS\tTESTS\tBY\tAGE", rows)
+	return Listing{"ID\tSTATUS\tPROPOSAL\tASKS\tFINDINGS\tTESTS\tBY\tAGE", rows}
 }
 
 // asked are the actions of what a proposal asks for and no earlier version was granted, each
