@@ -87,7 +87,7 @@ func TestApproveByType(t *testing.T) {
 	for want, c := range map[string]govern.Approval{
 		"the digest that was shown is missing": {ID: p.ID},
 		"its digest is":                        {ID: p.ID, Digest: strings.Repeat("0", 64)},
-		"which grants nothing":                 {ID: p.ID, Digest: string(p.Digest), Terms: govern.Terms{Uses: 1}},
+		"and can be made once":                 {ID: p.ID, Digest: string(p.Digest), Terms: govern.Terms{Uses: 1}},
 		"no call is ever in quarantine":        {ID: p.ID, Digest: string(p.Digest), Despite: []string{"SK101"}},
 	} {
 		if _, err := proposals.Approve(t.Context(), ada, c); err == nil || !strings.Contains(err.Error(), want) {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -70,7 +69,7 @@ func (t *terminal) showProposals(ps []govern.Proposal) {
 		t.note("nothing waits for approval")
 		return
 	}
-	t.listing(lines.ProposalListing(ps, time.Now()))
+	t.listing(lines.ProposalListing(ps))
 	if n := undecided(ps); n > 1 && t.canAsk() && t.outTTY {
 		t.note("`skillet approvals review` walks through them")
 	}

@@ -79,7 +79,7 @@ func TestDownRegistryIsToldOnce(t *testing.T) {
 		{[]string{"install", place + "one:2.0.0", place + "two:2.0.0"}, place + "one:2.0.0, " + place + "two:2.0.0"},
 	} {
 		code, out, errs := p.run(c.args...)
-		if code != 10 || strings.Count(out+errs, "unreachable") != 1 || !strings.Contains(errs, "skillet: "+c.names+": unreachable: ") || strings.Count(errs, "hint:") != 1 {
+		if code != 11 || strings.Count(out+errs, "unreachable") != 1 || !strings.Contains(errs, "skillet: "+c.names+": unreachable: ") || strings.Count(errs, "hint:") != 1 {
 			t.Errorf("%q: exit code %d, want one sentence about %s:\n%s%s", c.args, code, c.names, out, errs)
 		}
 	}
@@ -89,7 +89,7 @@ func TestDownRegistryIsToldOnce(t *testing.T) {
 	if _, out, _ := p.run("update", "--all", "--json"); strings.Count(out, "unreachable") != 3 {
 		t.Errorf("a program is told of each:\n%s", out)
 	}
-	if code, _, errs := p.run("update", "one"); code != 10 || !strings.Contains(errs, "versions of "+place+"one: unreachable") {
+	if code, _, errs := p.run("update", "one"); code != 11 || !strings.Contains(errs, "versions of "+place+"one: unreachable") {
 		t.Errorf("one: exit code %d\n%s", code, errs)
 	}
 }

@@ -107,5 +107,5 @@ func TestUpgradeCheck(t *testing.T) {
 	r.sums.Store("no checksums\n")
 	refused(5, "no release is published for "+runtime.GOOS+"/"+runtime.GOARCH, "--check", at)
 	refused(5, "", "--check", "--set=releases="+r.url+"/elsewhere")
-	refused(10, "", "--check", "--set=releases=http://127.0.0.1:1/SHA256SUMS")
+	refused(11, "unreachable", "--check", "--set=releases=http://127.0.0.1:1/SHA256SUMS")
 }

@@ -66,9 +66,7 @@ var shares = map[class]float64{urgent: 1, normal: 7. / 8, low: 1. / 2}
 type limits struct {
 	mu       sync.Mutex
 	set      Limits
-	all      *rate.Limiter
-	unknown  *rate.Limiter
-	health   *rate.Limiter
+	rates    rates // replaced and not changed: a rate that is raised is not used up
 	byToken  map[string]*rate.Limiter
 	inFlight places
 	streams  places
@@ -117,7 +115,7 @@ func refuse(limit string, wait time.Duration, format string, args ...any) *refus
 func newLimits(set Limits) *limits {
 	set = set.orUsual()
 	return &limits{
-		set: set, all: limiter(set.All), unknown: limiter(set.All * strangers), health: limiter(set.All * strangers),
+		set: set, rates: newRates(set.All),
 		byToken: map[string]*rate.Limiter{}, known: map[[sha256.Size]byte]bool{},
 		inFlight: places{byToken: map[string]int{}}, streams: places{byToken: map[string]int{}},
 	}
@@ -132,19 +130,27 @@ func (l *limits) change(set Limits) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.set = set.orUsual()
-	change(l.all, l.set.All)
-	change(l.unknown, l.set.All*strangers)
-	change(l.health, l.set.All*strangers)
+	l.rates = newRates(l.set.All)
 	l.byToken = map[string]*rate.Limiter{}
+}
+
+// rates are those of all tokens together, of whoever is not let in, and of questions whether the
+// service is ready.
+type rates struct{ all, unknown, health *rate.Limiter }
+
+func newRates(all float64) rates {
+	return rates{limiter(all), limiter(all * strangers), limiter(all * strangers)}
+}
+
+// now are the rates that hold.
+func (l *limits) now() rates {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.rates
 }
 
 func limiter(perSecond float64) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(perSecond), burst(perSecond))
-}
-
-func change(l *rate.Limiter, perSecond float64) {
-	l.SetLimit(rate.Limit(perSecond))
-	l.SetBurst(burst(perSecond))
 }
 
 // burst is how many may come at once: a second's worth.
@@ -171,11 +177,11 @@ func (l *limits) pace(token string) *refusal {
 	if r := take(l.of(token), "token_rate", "requests of the token "+token); r != nil {
 		return r
 	}
-	return take(l.all, "rate", "requests")
+	return take(l.now().all, "rate", "requests")
 }
 
 func (l *limits) paceHealth() *refusal {
-	return take(l.health, "health_rate", "questions whether the service is ready")
+	return take(l.now().health, "health_rate", "questions whether the service is ready")
 }
 
 func take(from *rate.Limiter, limit, what string) *refusal {
@@ -199,14 +205,14 @@ const maxKnown = 10_000
 // nobody in. It looks for no token: whoever guesses does not make the service work.
 func (l *limits) paceStranger(secret [sha256.Size]byte) *refusal {
 	l.mu.Lock()
-	known := l.known[secret]
+	known, unknown := l.known[secret], l.rates.unknown
 	l.mu.Unlock()
-	short := 1 - l.unknown.Tokens()
+	short := 1 - unknown.Tokens()
 	if known || short <= 0 {
 		return nil
 	}
-	wait := time.Duration(min(short/float64(l.unknown.Limit()), maxWait.Seconds()) * float64(time.Second))
-	return tooSoon(l.unknown, "stranger_rate", "requests without a known token", wait)
+	wait := time.Duration(min(short/float64(unknown.Limit()), maxWait.Seconds()) * float64(time.Second))
+	return tooSoon(unknown, "stranger_rate", "requests without a known token", wait)
 }
 
 // maxWait is the longest that somebody is told to wait.
@@ -216,7 +222,7 @@ const maxWait = 24 * time.Hour
 // when many come at once and are looked at before that.
 func (l *limits) settle(secret [sha256.Size]byte, admitted bool) {
 	if !admitted {
-		l.unknown.Reserve()
+		l.now().unknown.Reserve()
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/base/fault"
@@ -16,13 +15,13 @@ func Proposal(style Style, v govern.Proposed) []string {
 }
 
 // ProposalListing has a row for each proposal: what each asks for that is new, what a scan found in it
-// when it was proposed, how its test cases went then, and how long ago that was.
-func ProposalListing(all []govern.Proposal, now time.Time) Listing {
+// when it was proposed, how its test cases went then, and when that was.
+func ProposalListing(all []govern.Proposal) Listing {
 	var rows [][]string
 	for _, p := range all {
-		rows = append(rows, []string{p.ID, string(p.Status), p.Title, asked(p), scanned(p.Scanned), tested(p), p.ProposedBy, age(now.Sub(p.CreatedAt))})
+		rows = append(rows, []string{p.ID, string(p.Status), p.Title, asked(p), scanned(p.Scanned), tested(p), p.ProposedBy, when(p.CreatedAt)})
 	}
-	return Listing{"ID\tSTATUS\tPROPOSAL\tASKS\tFINDINGS\tTESTS\tBY\tAGE", rows}
+	return Listing{"ID\tSTATUS\tPROPOSAL\tASKS\tFINDINGS\tTESTS\tBY\tSINCE", rows}
 }
 
 // asked are the actions of what a proposal asks for and no earlier version was granted, each
@@ -77,19 +76,6 @@ func tested(p govern.Proposal) string {
 		return "not run"
 	}
 	return "-"
-}
-
-// age is a time in one unit.
-func age(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", max(0, int(d.Seconds())))
-	case d < time.Hour:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h", int(d.Hours()))
-	}
-	return fmt.Sprintf("%d d", int(d.Hours()/24))
 }
 
 // Settings are what a proposal changes of the settings.

@@ -106,7 +106,7 @@ func TestSkillsAsFolders(t *testing.T) {
 	url, token := h.serve(), h.token("a", govern.RoleAgent)
 	for _, era := range eras {
 		cs, ask := h.skillsClient(url, token, era, nil)
-		if got := asJSON(cs.InitializeResult().Capabilities.Extensions); got != `{"io.modelcontextprotocol/skills":{"directoryRead":true}}` {
+		if got := asJSON(cs.InitializeResult().Capabilities.Extensions); got != `{"io.modelcontextprotocol/skills":{"directoryRead":true},"io.modelcontextprotocol/tasks":{}}` {
 			t.Errorf("%s: %s", era, got)
 		}
 		all, err := ask("skills/list", nil)
