@@ -86,7 +86,7 @@ func TestDownRegistryIsToldOnce(t *testing.T) {
 	if _, _, errs := p.run("update", "--all"); !strings.Contains(errs, "here 1.0.0 is the newest") {
 		t.Errorf("what needs no registry is not updated: %s", errs)
 	}
-	if _, out, _ := p.run("update", "--all", "--json"); strings.Count(out, "unreachable") != 3 {
+	if _, out, _ := p.run("update", "--all", "--json"); strings.Count(out, ": unreachable: ") != 3 {
 		t.Errorf("a program is told of each:\n%s", out)
 	}
 	if code, _, errs := p.run("update", "one"); code != 11 || !strings.Contains(errs, "versions of "+place+"one: unreachable") {
