@@ -24,7 +24,7 @@ var templates = []Template{
 			{Name: "days", About: "the days, parted by commas", Default: "monday,tuesday,wednesday,thursday,friday"},
 			{Name: "actions", About: "what is forbidden then, parted by commas: call for all calls of tools, or actions such as http", Default: "http"},
 		},
-		text: `// Outside of working hours nothing is done.
+		text: `// Outside of working hours these are refused.
 
 @id({{q .ID}})
 @reason({{printf "it is done from %s to %s o'clock on %s" (.Value "from") (.Value "to") (.Value "days") | q}})

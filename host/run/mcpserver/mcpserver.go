@@ -26,6 +26,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	"github.com/skillet-run/skillet/internal/text"
 	"github.com/skillet-run/skillet/manifests"
@@ -59,6 +60,9 @@ var (
 	// ErrNotPinned means that a program, or what it is started with, has another digest
 	// than was approved.
 	ErrNotPinned = errors.New("the program is not the one that was approved")
+	// ErrUnknownCaller means that a server at an address wants another token than it was sent,
+	// or one at all.
+	ErrUnknownCaller = errors.New("the server asks who calls")
 	// ErrInput means that the server wants to ask a person, which is not done.
 	ErrInput = errors.New("the MCP server asks for input from a person or a model, which Skillet does not give to servers")
 	// errTools means that the list of tools is too long.
@@ -229,14 +233,31 @@ type carried struct {
 // RoundTrip sends a request by the carrier.
 func (c *carried) RoundTrip(r *http.Request) (*http.Response, error) {
 	res, err := c.by.RoundTrip(r)
-	if err != nil {
+	why := err
+	if err == nil && res.StatusCode == http.StatusUnauthorized {
+		why = asksWhoCalls(r.URL.Host, res.Header)
+	}
+	if why != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.err == nil {
-			c.err = err
+			c.err = why
 		}
 	}
 	return res, err
+}
+
+// asksWhoCalls is the error for a server that lets nobody in without a token, or not with the one
+// it was sent. It may say where it is written who gives tokens (RFC 9728, section 5.1).
+func asksWhoCalls(host string, h http.Header) error {
+	at := ""
+	challenges, _ := oauthex.ParseWWWAuthenticate(h.Values("WWW-Authenticate")) // nothing of one that cannot be read
+	for _, c := range challenges {
+		if u := c.Params["resource_metadata"]; u != "" {
+			at = "; who gives tokens is at " + text.Short(text.Plain(u), maxText)
+		}
+	}
+	return fmt.Errorf("%w: %s answers 401%s", ErrUnknownCaller, host, at)
 }
 
 // explain is why the carrier failed, or else err.

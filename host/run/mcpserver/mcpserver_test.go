@@ -368,6 +368,19 @@ func TestRemote(t *testing.T) {
 		if _, err := r.Call(t.Context(), tool, nil); !errors.Is(err, ErrChanged) {
 			t.Error(err)
 		}
+		for challenge, want := range map[string]string{
+			"": "answers 401", "Bearer": "answers 401", `Bearer "`: "answers 401",
+			`Bearer realm="x", resource_metadata="https://example.com/.well-known/oauth-protected-resource/mcp"`: "who gives tokens is at https://example.com/.well-known/oauth-protected-resource/mcp",
+		} {
+			guarded := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("WWW-Authenticate", challenge)
+				http.Error(w, "who are you", http.StatusUnauthorized)
+			}))
+			_, err := Remote{guarded.URL, http.DefaultTransport}.Offer(t.Context())
+			if guarded.Close(); !errors.Is(err, ErrUnknownCaller) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q: %v, want %q", challenge, err, want)
+			}
+		}
 		refused := errors.New("refused by its carrier")
 		r.Carrier = carrier(func(*http.Request) (*http.Response, error) { return nil, refused })
 		if _, err := r.Call(t.Context(), tool, nil); !errors.Is(err, refused) {

@@ -235,6 +235,10 @@ func (r *Runner) Offer(ctx context.Context, c Call) (mcpserver.Offer, error) {
 // refusalOf is an error with its kind.
 func refusalOf(err error) error {
 	var told *hostfn.Failure
+	if errors.As(err, &told) && errors.Is(err, mcpserver.ErrUnknownCaller) {
+		return fault.Errorf(fault.KindSkill, "%s", told.Message).
+			WithHint("store a token of it with %s, and give the name of that secret with its address", fault.SetSecret("NAME"))
+	}
 	if errors.As(err, &told) && told.Kind == hostfn.KindServer {
 		return fault.Errorf(fault.KindSkill, "%s", told.Message)
 	}
