@@ -449,7 +449,7 @@ func TestHostileTextIsHarmless(t *testing.T) {
 		{"log", 0, []string{"run", "guest:log", "--input", "@input.json"}},
 		{"notification", 0, []string{"run", "guest:tell", "--input", "@input.json", "--allow", "notify"}},
 		{"error", 1, []string{"run", "guest:fail", "--input", "@input.json"}},
-		{"proposals", 0, []string{"approvals", "list"}},
+		{"proposals", 0, []string{"approvals", "list", "-o", "wide"}},
 		{"proposal", 0, []string{"approvals", "show", id}},
 		{"whole proposal", 0, []string{"approvals", "show", id, "--full"}},
 		{"audit", 0, []string{"audit"}},
