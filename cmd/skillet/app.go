@@ -351,12 +351,18 @@ func (t *terminal) here(hint string) string {
 }
 
 func (t *terminal) getenv(name string) string {
-	for _, v := range slices.Backward(t.environ) {
-		if value, ok := strings.CutPrefix(v, name+"="); ok {
-			return value
+	value, _ := lookEnv(t.environ, name)
+	return value
+}
+
+// lookEnv is the last value of a variable.
+func lookEnv(environ []string, name string) (value string, named bool) {
+	for _, v := range slices.Backward(environ) {
+		if value, named = strings.CutPrefix(v, name+"="); named {
+			return value, true
 		}
 	}
-	return ""
+	return "", false
 }
 
 // person is whoever sits at this terminal: the account the process runs as.

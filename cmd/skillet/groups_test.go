@@ -51,7 +51,7 @@ func TestSynonymsMeanCommands(t *testing.T) {
 	}
 }
 
-// Help is short, and has all commands with what they do when it is asked for them.
+// Help shows a few commands and names the others; with --all it explains every command.
 func TestHelpOfTheProgram(t *testing.T) {
 	app := newApp(&terminal{})
 	text := func(all bool) string {

@@ -53,13 +53,3 @@ func (t *terminal) pager() *exec.Cmd {
 	}
 	return pager
 }
-
-// lookEnv is the last value of a variable.
-func lookEnv(environ []string, name string) (value string, named bool) {
-	for _, v := range environ {
-		if n, x, _ := strings.Cut(v, "="); n == name {
-			value, named = x, true
-		}
-	}
-	return value, named
-}

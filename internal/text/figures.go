@@ -19,8 +19,17 @@ func Size(n int64) string {
 	return Count(int(n), "byte")
 }
 
+// minute is how times to the minute are written.
+const minute = "2006-01-02 15:04"
+
 // When is a time to the minute, where this machine is.
-func When(at time.Time) string { return at.Local().Format("2006-01-02 15:04") }
+func When(at time.Time) string { return at.Local().Format(minute) }
+
+// ReadWhen reads what [When] wrote, and nothing else.
+func ReadWhen(s string) (at time.Time, ok bool) {
+	at, err := time.ParseInLocation(minute, s, time.Local)
+	return at, err == nil && len(s) == len(minute)
+}
 
 // Millis is a number of milliseconds: "12 µs", "1.5 ms", "2.0 s".
 func Millis(ms float64) string {

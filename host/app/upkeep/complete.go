@@ -14,6 +14,7 @@ import (
 	"github.com/skillet-run/skillet/host/record/registry"
 	"github.com/skillet-run/skillet/host/run/session"
 	"github.com/skillet-run/skillet/internal/duration"
+	"github.com/skillet-run/skillet/internal/text"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies/capability"
 )
@@ -308,7 +309,7 @@ func (s *Service) secretNames(ctx context.Context, _ CompletionRequest) ([]Candi
 	infos, err := s.Secrets.List(ctx)
 	var found []Candidate
 	for _, i := range infos {
-		found = append(found, Candidate{i.Name, "changed " + i.UpdatedAt.Local().Format("2006-01-02 15:04")})
+		found = append(found, Candidate{i.Name, "changed " + text.When(i.UpdatedAt)})
 	}
 	return found, err
 }

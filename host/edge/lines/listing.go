@@ -23,10 +23,7 @@ func (l Listing) Lines() []string { return Table(l.Header, l.Rows) }
 // columnGap is what stands between two columns.
 const columnGap = 2
 
-var (
-	wholeDigest = lazyregexp.New(`^(sha256:[0-9a-f]{12})[0-9a-f]{52}$`)
-	wholeTime   = lazyregexp.New(`^\d{4}-\d\d-\d\d \d\d:\d\d$`)
-)
+var wholeDigest = lazyregexp.New(`^(sha256:[0-9a-f]{12})[0-9a-f]{52}$`)
 
 // Fit is the header and the rows for a terminal of that many columns: the cells of a row are
 // as wide as their columns, the widest of which are cut until a row fits; times are told from
@@ -57,10 +54,8 @@ func brief(cell string, now time.Time) string {
 	if m := wholeDigest().FindStringSubmatch(cell); m != nil {
 		return m[1]
 	}
-	if wholeTime().MatchString(cell) {
-		if at, err := time.ParseInLocation("2006-01-02 15:04", cell, time.Local); err == nil {
-			return text.From(at, now)
-		}
+	if at, ok := text.ReadWhen(cell); ok {
+		return text.From(at, now)
 	}
 	return cell
 }

@@ -211,11 +211,10 @@ func (s *tokenServer) later(ctx context.Context, next sdk.MethodHandler, method 
 	defer soon.Stop()
 	select {
 	case o := <-ended:
+		u.cancel()
 		if p, ok := pauseIn(o); ok {
-			u.cancel()
 			return s.promise(ctx, r, p, at)
 		}
-		u.cancel()
 		return o.res, o.err
 	case <-ctx.Done():
 		if keyOf(r) == "" { // one with a key goes on

@@ -94,16 +94,10 @@ func (e *Env) decideAt(r capability.Request, grant string, bytes int64, at netip
 		return d
 	}
 	_, approved := e.s.Approved.Allows(r)
-	q := policies.Query{
+	return e.s.Lifted.Decide(now.Policies, policies.Query{
 		Phase: policies.PhaseCall, Principal: e.s.Principal, Request: r, Address: at,
 		Granted: true, GrantedBy: grant, Approved: approved, Bytes: bytes, Home: e.s.Home, Call: e.s.Call,
-	}
-	d := now.Policies.Decide(q)
-	if d.Effect == policies.Ask && e.s.Lifted.Lifts(r, d.Policies) {
-		q.Approved = true
-		return now.Policies.Decide(q)
-	}
-	return d
+	}, r)
 }
 
 // remembered returns the grant by which the same request was allowed before, as long as what decides is the same.

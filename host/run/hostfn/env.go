@@ -44,8 +44,18 @@ type Lifted struct {
 	Policies []string
 }
 
-// Lifts reports whether nothing asks about a request but policies that are not to.
-func (l Lifted) Lifts(r capability.Request, asking []string) bool {
+// Decide is what policies decide about q, a query about the request r, when those in l do not ask.
+func (l Lifted) Decide(by *policies.Set, q policies.Query, r capability.Request) policies.Decision {
+	d := by.Decide(q)
+	if d.Effect == policies.Ask && l.lifts(r, d.Policies) {
+		q.Approved = true
+		d = by.Decide(q)
+	}
+	return d
+}
+
+// lifts reports whether nothing asks about a request but policies that are not to.
+func (l Lifted) lifts(r capability.Request, asking []string) bool {
 	_, ok := l.Set.Allows(r)
 	return ok && !slices.ContainsFunc(asking, func(id string) bool { return !slices.Contains(l.Policies, id) })
 }

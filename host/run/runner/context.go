@@ -55,12 +55,9 @@ func (r *Runner) permitted(a *run) error {
 	}
 	skill := capability.Request{Action: capability.Skill, Resource: a.manifest.Name}
 	_, approved := a.approved().Allows(skill)
-	q := policies.Query{Phase: policies.PhaseTool, Principal: a.principal(), Call: &a.about, Approved: approved, Home: r.settings.Home}
-	d := a.policies.Decide(q)
-	if d.Effect == policies.Ask && a.lifted().Lifts(skill, d.Policies) {
-		q.Approved = true
-		d = a.policies.Decide(q)
-	}
+	d := a.lifted().Decide(a.policies, policies.Query{
+		Phase: policies.PhaseTool, Principal: a.principal(), Call: &a.about, Approved: approved, Home: r.settings.Home,
+	}, skill)
 	if d.Effect == policies.Allow {
 		return nil
 	}
