@@ -62,7 +62,9 @@ func serveFor(t testing.TB, set api.Settings, expect host.Expectation, settings 
 		}
 		settings = nil
 	}
-	h, err := host.Open(t.Context(), host.Options{Home: home, Environ: []string{"SKILLET_SECRET_KEY=file"}, Flags: settings, LogOutput: io.Discard, Expect: expect})
+	// Compiling a module takes ten times as long under the race detector.
+	environ := []string{"SKILLET_SECRET_KEY=file", "SKILLET_COMPILE_TIMEOUT_SECONDS=600"}
+	h, err := host.Open(t.Context(), host.Options{Home: home, Environ: environ, Flags: settings, LogOutput: io.Discard, Expect: expect})
 	if err != nil {
 		t.Fatal(err)
 	}

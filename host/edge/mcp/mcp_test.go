@@ -47,7 +47,9 @@ type home struct {
 
 func newHome(t testing.TB) *home {
 	t.Helper()
-	h, err := host.Open(t.Context(), host.Options{Home: filepath.Join(t.TempDir(), "home"), Environ: []string{"SKILLET_SECRET_KEY=file"}, LogOutput: io.Discard})
+	// Compiling a module takes ten times as long under the race detector.
+	environ := []string{"SKILLET_SECRET_KEY=file", "SKILLET_COMPILE_TIMEOUT_SECONDS=600"}
+	h, err := host.Open(t.Context(), host.Options{Home: filepath.Join(t.TempDir(), "home"), Environ: environ, LogOutput: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}
