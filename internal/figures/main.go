@@ -12,6 +12,7 @@ import (
 	"go/token"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -33,6 +34,7 @@ func main() {
 type figures struct {
 	lines     int            // of its Go files, with comments and blank lines
 	generated int            // how many of them a program wrote
+	folders   map[string]int // the lines below each folder at the top
 	packages  map[string]int // the lines of each directory with Go files, generated ones not counted
 	functions []int          // the lines of each function that a person wrote, shortest first
 	rooms     []string       // the folders directly below host
@@ -41,7 +43,7 @@ type figures struct {
 // measure counts the module in a directory. Tests, test data and the modules within it
 // are left out.
 func measure(module fs.FS) (figures, error) {
-	f := figures{packages: map[string]int{}}
+	f := figures{folders: map[string]int{}, packages: map[string]int{}}
 	err := fs.WalkDir(module, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -84,6 +86,8 @@ func (f *figures) count(module fs.FS, name string) error {
 	}
 	lines := bytes.Count(text, []byte{'\n'})
 	f.lines += lines
+	top, _, _ := strings.Cut(name, "/")
+	f.folders[top] += lines
 	if ast.IsGenerated(file) {
 		f.generated += lines
 		return nil
@@ -105,14 +109,10 @@ func (f *figures) percentile(p int) int {
 	return f.functions[(len(f.functions)-1)*p/100]
 }
 
-// largest are the directories with most lines.
-func (f *figures) largest(n int) []string {
-	all := make([]string, 0, len(f.packages))
-	for name := range f.packages {
-		all = append(all, name)
-	}
-	slices.SortFunc(all, func(a, b string) int {
-		return cmp.Or(f.packages[b]-f.packages[a], strings.Compare(a, b))
+// largest are the n directories with most lines.
+func largest(lines map[string]int, n int) []string {
+	all := slices.SortedFunc(maps.Keys(lines), func(a, b string) int {
+		return cmp.Or(lines[b]-lines[a], strings.Compare(a, b))
 	})
 	return all[:min(n, len(all))]
 }
@@ -120,8 +120,11 @@ func (f *figures) largest(n int) []string {
 func (f *figures) print(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "lines of Go, tests apart     %d, of which %d are generated\n", f.lines, f.generated)
+	for _, name := range largest(f.folders, 5) {
+		fmt.Fprintf(&b, "%8d  %s\n", f.folders[name], name)
+	}
 	fmt.Fprintf(&b, "packages                     %d, the largest\n", len(f.packages))
-	for _, name := range f.largest(10) {
+	for _, name := range largest(f.packages, 10) {
 		fmt.Fprintf(&b, "%8d  %s\n", f.packages[name], name)
 	}
 	fmt.Fprintf(&b, "functions                    %d: half have at most %d lines, 95 of 100 at most %d, the longest %d\n",

@@ -31,6 +31,7 @@ func TestMeasure(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `lines of Go, tests apart     14, of which 6 are generated
+      14  host
 packages                     2, the largest
        7  host
        1  host/base
