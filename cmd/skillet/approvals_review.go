@@ -116,12 +116,8 @@ func (r *reviewer) approve(ctx context.Context, v govern.Proposed) error {
 			return err
 		}
 	}
-	terms := r.terms
-	if !v.Type.Package() {
-		terms = govern.Terms{}
-	}
 	out, err := r.h.Govern().Proposals.Approve(ctx, r.t.person(), govern.Approval{
-		ID: v.ID, Digest: string(v.Digest), Despite: despite, Terms: terms, Seen: govern.Versions{v.Version()},
+		ID: v.ID, Digest: string(v.Digest), Despite: despite, Terms: r.terms, Seen: govern.Versions{v.Version()},
 	})
 	if err != nil {
 		return r.carriedOut(ctx, err)
@@ -204,7 +200,7 @@ func (t *terminal) reviewNow(ctx context.Context, h *host.Host, ids []string) (a
 	if yes, err := t.ask("Look at it now?"); err != nil || !yes {
 		return false, err
 	}
-	r := reviewer{t: t, h: h, of: len(ids)}
+	r := reviewer{t: t, h: h, terms: govern.Terms{Scope: govern.ScopeAlways}, of: len(ids)}
 	for _, id := range ids {
 		if err := r.one(ctx, id); err != nil {
 			return false, err

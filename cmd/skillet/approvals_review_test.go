@@ -94,6 +94,58 @@ func TestReviewWalksThroughWhatWaits(t *testing.T) {
 	}
 }
 
+// What the flags say of how often, and until when, holds for the calls of a script as it does
+// with approve, and what it cannot be said of is refused in the same words.
+func TestReviewApprovesALoop(t *testing.T) {
+	t.Parallel()
+	if !interpreted(t) {
+		t.Skip("the engine of JavaScript cannot be had")
+	}
+	p := newPerson(t)
+	shelf, err := shelved()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := shelf.lend(p.home); err != nil {
+		t.Fatal(err)
+	}
+	p.must(0, "engine", "add", "qjs", "--yes")
+	url, asked := p.web()
+	p.write("home/policies/ask.cedar", []byte(asksAboutRequests))
+	p.write("loop.js", []byte("let n = 0;\nfor (; n < 3; n++) await tools.web.fetch({ url: data });\nn\n"))
+	loop := []string{"code", "loop.js", "--data", `"` + url + `/x"`}
+	p.must(6, loop...)
+	id := p.pending()
+
+	const question = "[a/r/s/d/q/N] "
+	review := func(code int, args ...string) string {
+		t.Helper()
+		s := p.sit(append([]string{"approvals", "review"}, args...)...)
+		s.sees(question)
+		s.types("a\n")
+		return s.ends(code)
+	}
+	p.must(2, "approvals", "approve", id, "--scope", "run=x", "--yes")
+	if got := review(2, "--scope", "run=x"); !strings.Contains(got, "bounded by how many they are and by a time") {
+		t.Errorf("with a run, and shown is\n%s", got)
+	}
+	if got := review(0, "--times", "3", "--until", "1h"); !strings.Contains(got, "this script may call web@1.0.0:fetch at most 3 times") {
+		t.Errorf("approved is\n%s", got)
+	}
+	if got := p.must(0, loop...); strings.TrimSpace(got) != "3" || asked.Load() != 3 {
+		t.Errorf("it ended with %s, %d requests", got, asked.Load())
+	}
+	p.must(6, loop...) // three were made
+
+	// A change of settings has no such terms.
+	p.must(0, "approvals", "reject", p.pending(), "--yes")
+	p.must(6, "config", "set", "log_level", "debug", "--generated-by", "some-model")
+	p.must(2, "approvals", "approve", p.pending(), "--times", "3", "--yes")
+	if got := review(2, "--times", "3"); !strings.Contains(got, "grants nothing") {
+		t.Errorf("shown is\n%s", got)
+	}
+}
+
 // Several are decided with one command, and by what they are about.
 func TestSeveralAreDecidedAtOnce(t *testing.T) {
 	t.Parallel()
@@ -144,7 +196,9 @@ func TestWhatWaitsIsOffered(t *testing.T) {
 		s.types(end.word + "\n")
 		s.ends(end.code)
 	}
-	p.must(0, "run", "gen", "--input", "x")
+	for range 2 { // it was granted for good
+		p.must(0, "run", "gen", "--input", "x")
+	}
 
 	// A call that waits for a person is made when they approve it.
 	p.installWants()
