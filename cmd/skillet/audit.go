@@ -78,14 +78,14 @@ func (t *terminal) auditShow(ctx context.Context, c *cli.Context, h *host.Host) 
 	if err != nil {
 		return err
 	}
-	told, err := h.Work().Calls().Tell(ctx, t.person(), id[0])
+	d, err := h.Work().Calls().Details(ctx, t.person(), id[0])
 	if err != nil {
 		return err
 	}
 	if c.IsSet("html") {
-		return t.savePage(ctx, c, h, savedPage{Run: string(told.Call.RunID)}, func(w io.Writer) error { return page.Run(w, told) })
+		return t.savePage(ctx, c, h, savedPage{Run: string(d.Call.RunID)}, func(w io.Writer) error { return page.Run(w, d) })
 	}
-	return answered(t, told, nil, func(told work.CallTelling) { printAll(t.say, lines.Run(told)) })
+	return answered(t, d, nil, func(d work.CallDetails) { printAll(t.say, lines.Run(d)) })
 }
 
 func (t *terminal) auditRepair() *cli.Command {

@@ -124,7 +124,7 @@ var answerTypes = []struct {
 	{"approvals expire", []reflect.Type{reflect.TypeFor[[]govern.Proposal]()}},
 	{"audit", []reflect.Type{reflect.TypeFor[[]govern.Event]()}},
 	{"audit list", []reflect.Type{reflect.TypeFor[[]govern.Event]()}},
-	{"audit show", []reflect.Type{reflect.TypeFor[work.CallTelling](), reflect.TypeFor[savedPage]()}},
+	{"audit show", []reflect.Type{reflect.TypeFor[work.CallDetails](), reflect.TypeFor[savedPage]()}},
 	{"audit verify", []reflect.Type{reflect.TypeFor[govern.Finding](), reflect.TypeFor[govern.Verification]()}},
 	{"audit export", []reflect.Type{reflect.TypeFor[govern.Summary]()}},
 	{"audit key", []reflect.Type{reflect.TypeFor[govern.AuditKeys]()}},

@@ -66,11 +66,11 @@ func (t *terminal) showTask(v work.TaskView) {
 
 // taskPage writes the page of a task.
 func (t *terminal) taskPage(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
-	told, err := h.Work().Tasks().Tell(ctx, t.person(), id)
+	d, err := h.Work().Tasks().Details(ctx, t.person(), id)
 	if err != nil {
 		return err
 	}
-	return t.savePage(ctx, c, h, savedPage{Task: told.Task.ID}, func(w io.Writer) error { return page.Task(w, told) })
+	return t.savePage(ctx, c, h, savedPage{Task: d.Task.ID}, func(w io.Writer) error { return page.Task(w, d) })
 }
 
 // htmlFlags are those of commands that show all that is known of something.

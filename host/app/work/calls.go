@@ -186,11 +186,11 @@ func (s *Calls) Show(ctx context.Context, by approval.Principal, id string) (Cal
 	return Call{}, fault.Errorf(fault.KindNotFound, "the run %s was not found", id).WithHint("%s lists the last ones", fault.List(fault.Runs))
 }
 
-// A CallTelling is all that is known of a call: what is on record of it and of its parts, the
+// A CallDetails is all that is known of a call: what is on record of it and of its parts, the
 // step of a task that it was for, and what its guest saw and did, where a recording of it was
 // kept. Secrets are struck out; texts are those of models and skills, which an edge makes safe
 // to show.
-type CallTelling struct {
+type CallDetails struct {
 	Call  Call      `json:"run"`
 	Parts []Call    `json:"parts" nullable:"false"`
 	Task  *CallTask `json:"task,omitempty"`
@@ -210,23 +210,23 @@ type CallTask struct {
 	Events    []Event         `json:"events" nullable:"false"`
 }
 
-// Tell returns all that is known of a call.
-func (s *Calls) Tell(ctx context.Context, by approval.Principal, id string) (CallTelling, error) {
+// Details returns all that is known of a call.
+func (s *Calls) Details(ctx context.Context, by approval.Principal, id string) (CallDetails, error) {
 	c, err := s.Show(ctx, by, id)
 	if err != nil {
-		return CallTelling{}, err
+		return CallDetails{}, err
 	}
-	told := CallTelling{Call: c}
-	if told.Parts, err = s.parts(ctx, c); err != nil {
-		return CallTelling{}, err
+	d := CallDetails{Call: c}
+	if d.Parts, err = s.parts(ctx, c); err != nil {
+		return CallDetails{}, err
 	}
-	if told.Task, err = s.task(ctx, by, c); err != nil {
-		return CallTelling{}, err
+	if d.Task, err = s.task(ctx, by, c); err != nil {
+		return CallDetails{}, err
 	}
-	if told.Kept, err = s.kept(ctx, c); err != nil {
-		return CallTelling{}, err
+	if d.Kept, err = s.kept(ctx, c); err != nil {
+		return CallDetails{}, err
 	}
-	return redacted(told, s.s.parts.Redact)
+	return redacted(d, s.s.parts.Redact)
 }
 
 // parts are the calls that a call made, and those that they made, as they ended.

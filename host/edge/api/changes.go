@@ -40,16 +40,16 @@ func (t Acceptance) terms() admit.Terms {
 	return terms
 }
 
-// An InstallWish asks for a package to be installed.
-type InstallWish struct {
+// An InstallBody asks for a package to be installed.
+type InstallBody struct {
 	Package     string `json:"package" minLength:"1" maxLength:"2000" doc:"The name of a published skill, with or without a constraint, or the address of a package. A person may also name an absolute path on the machine of the service." example:"text@^1.2"`
 	GeneratedBy string `json:"generated_by,omitempty" maxLength:"200" doc:"The model that wrote the package: it then waits for approval, whatever it asks for."`
 	Rationale   string `json:"rationale,omitempty" maxLength:"2000" doc:"Why it should be installed."`
 	Acceptance
 }
 
-// An UpdateWish asks for a skill to be updated.
-type UpdateWish struct {
+// An UpdateBody asks for a skill to be updated.
+type UpdateBody struct {
 	Skill      string `json:"skill" minLength:"1" maxLength:"200"`
 	To         string `json:"to,omitempty" maxLength:"200" doc:"The version; without it the newest."`
 	Promote    bool   `json:"promote,omitempty" doc:"Makes the version that is on trial the active one."`
@@ -57,23 +57,23 @@ type UpdateWish struct {
 	Acceptance
 }
 
-// A RollbackWish asks for an earlier version to be the active one again.
-type RollbackWish struct {
+// A RollbackBody asks for an earlier version to be the active one again.
+type RollbackBody struct {
 	Skill     string `json:"skill" minLength:"1" maxLength:"200"`
 	To        string `json:"to,omitempty" maxLength:"200" doc:"The version; without it the one that was active before."`
 	KeepState bool   `json:"keep_state,omitempty" doc:"Leaves its data as it is, also when that version cannot read it."`
 }
 
-// A RemovalWish asks for skills to be removed.
-type RemovalWish struct {
+// A RemovalBody asks for skills to be removed.
+type RemovalBody struct {
 	Skills []string `json:"skills" minItems:"1" maxItems:"100" nullable:"false"`
 	Purge  bool     `json:"purge,omitempty" doc:"Deletes also what they keep."`
 	Prune  bool     `json:"prune,omitempty" doc:"Removes also what nobody needs any more."`
 	Force  bool     `json:"force,omitempty" doc:"Removes also what others need."`
 }
 
-// A CommitWish carries out a plan.
-type CommitWish struct {
+// A CommitBody carries out a plan.
+type CommitBody struct {
 	Consent string `json:"consent,omitempty" enum:"none,shown" default:"none" doc:"shown is a person's yes to the whole plan. Without it, what a person has to agree to waits as proposals."`
 }
 
@@ -84,7 +84,7 @@ type Committed struct {
 	Waits *fault.Error `json:"waits,omitempty" doc:"Set when a person has to agree first: what was planned was recorded as proposals."`
 }
 
-type wish[T any] struct{ Body T }
+type body[T any] struct{ Body T }
 
 // PlanID names a plan.
 type PlanID struct {
@@ -97,7 +97,7 @@ func changes(a *API) {
 		return route{method: http.MethodPost, path: "/v1/plans/" + kind, id: "plan-" + kind, tag: tag, status: http.StatusCreated, summary: summary, rights: needs(govern.RightPropose)}
 	}
 	add(a, plan("install", "Says what installing a package would do"),
-		func(ctx context.Context, p govern.Pass, in *wish[InstallWish]) (Planned, error) {
+		func(ctx context.Context, p govern.Pass, in *body[InstallBody]) (Planned, error) {
 			w := in.Body
 			return a.plan(ctx, p, admit.Install{Package: w.Package, Remote: true, GeneratedBy: w.GeneratedBy, Rationale: w.Rationale, Terms: w.terms()})
 		})
@@ -106,16 +106,16 @@ func changes(a *API) {
 		return r
 	}
 	add(a, seeing(plan("update", "Says what updating a skill would do")),
-		func(ctx context.Context, p govern.Pass, in *wish[UpdateWish]) (Planned, error) {
+		func(ctx context.Context, p govern.Pass, in *body[UpdateBody]) (Planned, error) {
 			w := in.Body
 			return a.plan(ctx, p, admit.Update{Skill: w.Skill, To: w.To, Promote: w.Promote, NothingNew: w.NothingNew, Terms: w.terms(), Seen: seenBy(ctx)})
 		})
 	add(a, seeing(plan("rollback", "Says what going back to an earlier version would do")),
-		func(ctx context.Context, p govern.Pass, in *wish[RollbackWish]) (Planned, error) {
+		func(ctx context.Context, p govern.Pass, in *body[RollbackBody]) (Planned, error) {
 			return a.plan(ctx, p, admit.Rollback{Skill: in.Body.Skill, To: in.Body.To, KeepState: in.Body.KeepState, Seen: seenBy(ctx)})
 		})
 	add(a, plan("remove", "Says what removing skills would do"),
-		func(ctx context.Context, p govern.Pass, in *wish[RemovalWish]) (Planned, error) {
+		func(ctx context.Context, p govern.Pass, in *body[RemovalBody]) (Planned, error) {
 			w := in.Body
 			return a.plan(ctx, p, admit.Removal{Skills: w.Skills, Purge: w.Purge, Prune: w.Prune, Force: w.Force})
 		})
@@ -132,7 +132,7 @@ func (a *API) plan(ctx context.Context, p govern.Pass, c admit.Change) (Planned,
 
 func (a *API) commit(ctx context.Context, p govern.Pass, in *struct {
 	PlanID
-	Body CommitWish
+	Body CommitBody
 }) (Committed, error) {
 	kept, err := a.plans.take(p.By().Actor(), in.ID)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/skillet-run/skillet/host/app/work"
 )
 
-// A MemoryWish is something to be remembered.
-type MemoryWish struct {
+// A MemoryBody is something to be remembered.
+type MemoryBody struct {
 	Text   string   `json:"text" minLength:"1" maxLength:"100000"`
 	Area   string   `json:"area,omitempty" maxLength:"40" doc:"Without it the one that suits the type."`
 	Type   string   `json:"type,omitempty" maxLength:"40" doc:"Without it knowledge."`
@@ -36,7 +36,7 @@ func memories(a *API) {
 	const tag = "memories"
 	all := func() *work.Memories { return a.s.Work.Memories() }
 	add(a, route{method: http.MethodPost, path: "/v1/memories", id: "remember", repeatable: true, tag: tag, status: http.StatusCreated, summary: "Remembers something", rights: needs(govern.RightRemember)},
-		func(ctx context.Context, p govern.Pass, in *wish[MemoryWish]) (work.Record, error) {
+		func(ctx context.Context, p govern.Pass, in *body[MemoryBody]) (work.Record, error) {
 			w := in.Body
 			return all().Add(ctx, p.By(), work.MemoryDraft{Text: w.Text, Area: work.Area(w.Area), Type: work.MemoryType(w.Type), Tags: w.Tags, Task: w.Task, Failed: w.Failed})
 		})

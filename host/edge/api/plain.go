@@ -118,7 +118,7 @@ func plain(a *API) {
 			if err != nil {
 				return PlainTask{}, err
 			}
-			r, err := a.s.Work.Tasks().Submit(ctx, p.By(), TaskWish{Goal: in.Body.Input, Inputs: in.Body.Context}.request(tools))
+			r, err := a.s.Work.Tasks().Submit(ctx, p.By(), TaskBody{Goal: in.Body.Input, Inputs: in.Body.Context}.request(tools))
 			return plainTask(r, in.Body.Input), err
 		})
 	add(a, route{method: http.MethodGet, path: "/api/tasks/{task}", id: "plain-show-task", tag: tag, summary: "Shows a task, and what came of it", rights: look},

@@ -51,8 +51,8 @@ func (t GrantTerms) terms() (govern.Terms, error) {
 	return terms, nil
 }
 
-// An ApprovalWish is what a person says to a proposal that they agree to.
-type ApprovalWish struct {
+// An ApprovalBody is what a person says to a proposal that they agree to.
+type ApprovalBody struct {
 	Digest  manifests.Digest `json:"digest" minLength:"8" doc:"The digest that they were shown, or at least its first eight digits."`
 	Notes   string           `json:"notes,omitempty" maxLength:"2000"`
 	Despite []string         `json:"despite,omitempty" nullable:"false" maxItems:"100" doc:"Rules whose findings keep it in quarantine, and that they looked at."`
@@ -87,7 +87,7 @@ func proposals(a *API) {
 	add(a, route{method: http.MethodPost, path: "/v1/approvals/{proposal}/approve", id: "approve", matches: "the proposal", class: urgent, tag: tag, summary: "Approves a proposal, and carries it out", rights: needs(govern.RightDecide)},
 		func(ctx context.Context, p govern.Pass, in *struct {
 			ProposalID
-			Body ApprovalWish
+			Body ApprovalBody
 		}) (govern.Outcome, error) {
 			w := in.Body
 			terms, err := w.terms()
@@ -106,15 +106,15 @@ func proposals(a *API) {
 		})
 }
 
-// A GrantWish gives a skill capabilities.
-type GrantWish struct {
+// A GrantBody gives a skill capabilities.
+type GrantBody struct {
 	Capabilities []capability.Capability `json:"capabilities" minItems:"1" maxItems:"100" nullable:"false" example:"[\"clock\"]"`
 	Unbounded    bool                    `json:"unbounded,omitempty" doc:"Agrees to capabilities without a bound, such as every file."`
 	GrantTerms
 }
 
-// A RevocationWish takes grants back.
-type RevocationWish struct {
+// A RevocationBody takes grants back.
+type RevocationBody struct {
 	Capabilities []capability.Capability `json:"capabilities,omitempty" maxItems:"100" nullable:"false"`
 	All          bool                    `json:"all,omitempty" doc:"Takes back every grant."`
 	Exact        bool                    `json:"exact,omitempty" doc:"Leaves grants that are narrower than those named."`
@@ -143,7 +143,7 @@ func grants(a *API) {
 
 func (a *API) grant(ctx context.Context, p govern.Pass, in *struct {
 	Named
-	Body GrantWish
+	Body GrantBody
 }) (govern.Permissions, error) {
 	ref, err := in.ref()
 	if err != nil {
@@ -166,7 +166,7 @@ func (a *API) grant(ctx context.Context, p govern.Pass, in *struct {
 
 func (a *API) revoke(ctx context.Context, p govern.Pass, in *struct {
 	Named
-	Body RevocationWish
+	Body RevocationBody
 }) (govern.Permissions, error) {
 	ref, err := in.ref()
 	if err != nil {

@@ -39,11 +39,11 @@ func runs(a *API) {
 		func(ctx context.Context, p govern.Pass, in *RunID) (work.Call, error) {
 			return a.s.Work.Calls().Show(ctx, p.By(), in.ID)
 		})
-	telling(a, route{method: http.MethodGet, path: "/v1/runs/{run}/transcript", id: "run-transcript", tag: tag, summary: "Tells all that is known of a call of a tool, as JSON or as a page", rights: look},
+	details(a, route{method: http.MethodGet, path: "/v1/runs/{run}/transcript", id: "run-transcript", tag: tag, summary: "Tells all that is known of a call of a tool, as JSON or as a page", rights: look},
 		func(ctx context.Context, p govern.Pass, in *struct {
 			RunID
 			Form
-		}) (work.CallTelling, error) {
-			return a.s.Work.Calls().Tell(ctx, p.By(), in.ID)
+		}) (work.CallDetails, error) {
+			return a.s.Work.Calls().Details(ctx, p.By(), in.ID)
 		}, pages.Run)
 }

@@ -21,8 +21,8 @@ type TaskID struct {
 	ID string `path:"task" maxLength:"64" doc:"The id of a task, or the beginning of one."`
 }
 
-// A TaskWish is a goal, with what may be used to reach it.
-type TaskWish struct {
+// A TaskBody is a goal, with what may be used to reach it.
+type TaskBody struct {
 	Goal        string            `json:"goal" minLength:"1" maxLength:"100000" doc:"What is to be reached, in words."`
 	Inputs      json.RawMessage   `json:"inputs,omitempty" doc:"An object with values for it."`
 	Attachments []work.Attachment `json:"attachments,omitempty" nullable:"false" maxItems:"100" doc:"Texts that go with it."`
@@ -40,7 +40,7 @@ type TaskWish struct {
 	ApproveRisk string            `json:"approve_risk,omitempty" enum:"low,medium,high,never" doc:"The risk from which on calls wait for a person."`
 }
 
-func (w TaskWish) request(tools []string) work.TaskRequest {
+func (w TaskBody) request(tools []string) work.TaskRequest {
 	return work.TaskRequest{
 		Goal: w.Goal, Inputs: w.Inputs, Attachments: w.Attachments, Hints: w.Hints, Constraints: w.Constraints, Agent: w.Agent, Tools: tools,
 		Dirs: w.Dirs, Online: w.Online, Tokens: w.Tokens, USD: w.USD, Timeout: time.Duration(w.Seconds * float64(time.Second)),
@@ -58,7 +58,7 @@ func tasks(a *API) {
 	steer, look := needs(govern.RightWork), needs(govern.RightWork, govern.RightRead)
 	all := func() *work.Tasks { return a.s.Work.Tasks() }
 	add(a, route{method: http.MethodPost, path: "/v1/tasks", id: "create-task", repeatable: true, tag: tag, status: http.StatusCreated, summary: "Takes in a goal, which is worked on when its turn comes", rights: steer},
-		func(ctx context.Context, p govern.Pass, in *wish[TaskWish]) (work.Run, error) {
+		func(ctx context.Context, p govern.Pass, in *body[TaskBody]) (work.Run, error) {
 			tools, err := p.Tools(in.Body.Tools)
 			if err != nil {
 				return work.Run{}, err
@@ -89,12 +89,12 @@ func tasks(a *API) {
 		}) (work.Run, error) {
 			return all().Cancel(ctx, p.By(), work.TaskChange{ID: in.ID, Reason: in.Body.Reason, Seen: seenBy(ctx)})
 		})
-	telling(a, route{method: http.MethodGet, path: "/v1/tasks/{task}/transcript", id: "task-transcript", tag: tag, summary: "Tells all that is known of a task, as JSON or as a page", rights: look},
+	details(a, route{method: http.MethodGet, path: "/v1/tasks/{task}/transcript", id: "task-transcript", tag: tag, summary: "Tells all that is known of a task, as JSON or as a page", rights: look},
 		func(ctx context.Context, p govern.Pass, in *struct {
 			TaskID
 			Form
-		}) (work.Telling, error) {
-			return all().Tell(ctx, p.By(), in.ID)
+		}) (work.TaskDetails, error) {
+			return all().Details(ctx, p.By(), in.ID)
 		}, pages.Task)
 	a.events(route{method: http.MethodGet, path: "/v1/tasks/{task}/events", id: "follow-task", class: stream, tag: tag, summary: "Streams the events of a task, until it stands still", rights: look})
 }

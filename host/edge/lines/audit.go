@@ -13,7 +13,7 @@ import (
 func Event(e govern.Event) []string { return written(Style{}, func(b *block) { b.event(e) }) }
 
 // Run is all that is known of a run.
-func Run(t work.CallTelling) []string { return written(Style{}, func(b *block) { b.run(t) }) }
+func Run(t work.CallDetails) []string { return written(Style{}, func(b *block) { b.run(t) }) }
 
 // Verification is what is well and what is damaged in the audit log.
 func Verification(v govern.Verification) []string {
@@ -75,7 +75,7 @@ func verdict(e govern.Event) string {
 	return string(e.Run.Error.Kind)
 }
 
-func (b *block) run(t work.CallTelling) {
+func (b *block) run(t work.CallDetails) {
 	c := t.Call
 	b.say("%s  %s:%s", c.RunID, plain(c.Skill), plain(c.Tool))
 	if c.OK {

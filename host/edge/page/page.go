@@ -39,12 +39,12 @@ var pages = sync.OnceValue(func() *template.Template {
 })
 
 // Task writes the page of a task.
-func Task(w io.Writer, t work.Telling) error {
+func Task(w io.Writer, t work.TaskDetails) error {
 	return write(w, "task.html", t)
 }
 
 // Run writes the page of a run.
-func Run(w io.Writer, t work.CallTelling) error {
+func Run(w io.Writer, t work.CallDetails) error {
 	return write(w, "run.html", t)
 }
 

@@ -16,7 +16,7 @@ import (
 var update = flag.Bool("update", false, "write the golden page anew")
 
 // read is the task that the golden page is of: as the service told it.
-func read(t *testing.T) (told work.Telling) {
+func read(t *testing.T) (told work.TaskDetails) {
 	t.Helper()
 	b, err := os.ReadFile("testdata/task.json")
 	if err == nil {
@@ -28,7 +28,7 @@ func read(t *testing.T) (told work.Telling) {
 	return told
 }
 
-func pageOf(t *testing.T, told work.Telling) []byte {
+func pageOf(t *testing.T, told work.TaskDetails) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := page.Task(&b, told); err != nil {
@@ -91,7 +91,7 @@ func TestHostileRun(t *testing.T) {
 	step := told.Run.Steps[0]
 	step.Title, step.Goal, step.Output, step.Error, step.Input = hostile, hostile, hostile, v, json.RawMessage(hostile)
 	var b bytes.Buffer
-	err := page.Run(&b, work.CallTelling{
+	err := page.Run(&b, work.CallDetails{
 		Call: c, Parts: []work.Call{c}, Task: &work.CallTask{ID: hostile, Title: hostile, Owner: hostile, State: hostile, Step: &step, Events: told.Events},
 		Kept: &work.KeptCall{
 			Input: hostile, Output: hostile, HostCalls: []work.HostCall{{Name: hostile, Request: hostile, Answer: hostile}},

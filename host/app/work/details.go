@@ -20,22 +20,22 @@ type (
 	Refusal = task.Denial
 )
 
-// A Telling is all that is known of a task: how it is, what happened, and the calls that were
+// A TaskDetails is all that is known of a task: how it is, what happened, and the calls that were
 // made for it. Secrets are struck out; texts are those of models and skills, which an edge
 // makes safe to show.
-type Telling struct {
+type TaskDetails struct {
 	TaskView
 	Events []Event      `json:"events" nullable:"false"`
 	Calls  []CallRecord `json:"calls" nullable:"false"`
 }
 
-// Tell returns all that is known of a task.
-func (t *Tasks) Tell(ctx context.Context, by approval.Principal, id string) (Telling, error) {
+// Details returns all that is known of a task.
+func (t *Tasks) Details(ctx context.Context, by approval.Principal, id string) (TaskDetails, error) {
 	view, err := t.Show(ctx, by, id)
 	if err != nil {
-		return Telling{}, err
+		return TaskDetails{}, err
 	}
-	all, made := Telling{TaskView: view, Events: []Event{}, Calls: []CallRecord{}}, map[task.RunID]bool{}
+	all, made := TaskDetails{TaskView: view, Events: []Event{}, Calls: []CallRecord{}}, map[task.RunID]bool{}
 	err = t.Logs(ctx, by, LogsRequest{ID: view.Task.ID, Each: func(e Event) error {
 		if e.Type == TaskPartial { // a piece of what comes whole
 			return nil
@@ -50,7 +50,7 @@ func (t *Tasks) Tell(ctx context.Context, by approval.Principal, id string) (Tel
 		all.Calls, err = t.calls(ctx, made)
 	}
 	if err != nil {
-		return Telling{}, err
+		return TaskDetails{}, err
 	}
 	return redacted(all, t.s.parts.Redact)
 }
