@@ -33,5 +33,5 @@ func (t *terminal) bench(ctx context.Context, c *cli.Context, h *host.Host) erro
 	done := t.waiting("calling %s", call.Target.Label())
 	out, err := h.Author().Bench(ctx, t.person(), author.BenchRequest{Call: call, Calls: c.Int("calls"), Time: c.Duration("time")})
 	done()
-	return printLines(t, out, err, lines.Benched)
+	return printLines(t, out, err, func(out author.Benched) []string { return lines.Benched(t.fitting(), out) })
 }

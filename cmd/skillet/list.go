@@ -14,17 +14,30 @@ import (
 )
 
 func (t *terminal) listCommand() *cli.Command {
-	return command("list ls", []cli.Flag{allFlag("versions that are not active")}, t.inService(t.listServed, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-		skills, err := h.Admit().List(ctx, t.person(), admit.Listing{All: c.Bool("all")})
-		return t.answered(skills, err, func() { t.showSkills(skills) })
+	return command("list ls", []cli.Flag{
+		allFlag("versions that are not active"),
+		&cli.StringFlag{Name: "state", Usage: "only versions in this `STATE`, of all: active, inactive, disabled, quarantined, pinned, needed or trial"},
+	}, t.inService(t.listServed, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		l := listingOf(c)
+		skills, err := h.Admit().List(ctx, t.person(), l)
+		return t.answered(skills, err, func() { t.showSkills(l, skills) })
 	})))
+}
+
+// listingOf is what the list is of.
+func listingOf(c *cli.Context) admit.Listing {
+	return admit.Listing{All: c.Bool("all"), Names: c.Args().Slice(), State: admit.State(c.String("state"))}
 }
 
 func allFlag(others string) cli.Flag {
 	return &cli.BoolFlag{Name: "all", Usage: "also " + others}
 }
 
-func (t *terminal) showSkills(skills []admit.Skill) {
+func (t *terminal) showSkills(l admit.Listing, skills []admit.Skill) {
+	if len(skills) == 0 && (len(l.Names) > 0 || l.State != "") {
+		t.note("no installed skill is like that; `skillet list --all` shows all")
+		return
+	}
 	if len(skills) == 0 {
 		t.note("no skills are installed; `skillet install PATH` installs one")
 		return

@@ -44,6 +44,15 @@ func (t *terminal) listing(l lines.Listing) {
 	}
 }
 
+// fitting is a style whose tables fit the terminal.
+func (t *terminal) fitting() lines.Style {
+	columns, _ := t.size()
+	if t.wide {
+		columns = 0
+	}
+	return lines.Style{Columns: columns}
+}
+
 // painted are the cells of a row: the first row is the header.
 func (t *terminal) painted(row int, cells []string) string {
 	if !t.look.On() {

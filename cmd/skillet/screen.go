@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/skillet-run/skillet/host/edge/lines"
@@ -78,9 +79,12 @@ func (d *downloads) show(i int) (done func()) {
 	if !d.t.errTTY || d.t.json {
 		return func() {}
 	}
-	name := plain(short(d.names[i], 60))
+	verb, name := "fetching", plain(short(d.names[i], 60))
+	if strings.HasPrefix(name, "engine:") { // its parts are fetched, and a package is made of them
+		verb = "making"
+	}
 	return d.t.err.Watching(func() (string, int64, int64) {
 		n, of := d.came(i)
-		return "fetching " + name, n, of
+		return verb + " " + name, n, of
 	})
 }

@@ -155,6 +155,10 @@ func (cancelled) Unwrap() error   { return context.Canceled }
 
 // listServed is the list where a service has it.
 func (t *terminal) listServed(ctx context.Context, c *cli.Context, conn *service.Conn) error {
-	skills, err := conn.Skills(ctx, c.Bool("all"))
-	return t.answered(skills, err, func() { t.showSkills(skills) })
+	l := listingOf(c)
+	skills, err := conn.Skills(ctx, l.Every())
+	if err == nil {
+		skills, err = l.Of(skills)
+	}
+	return t.answered(skills, err, func() { t.showSkills(l, skills) })
 }

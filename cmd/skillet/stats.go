@@ -23,7 +23,7 @@ func (t *terminal) stats(ctx context.Context, c *cli.Context, h *host.Host) erro
 	done := t.waiting("reading the figures")
 	f, err := h.Work().Usage().Figures(ctx, t.person(), work.FiguresRequest{Since: since, Sections: c.Args().Slice()})
 	done()
-	return printLines(t, f, err, lines.Figures)
+	return printLines(t, f, err, func(f work.Figures) []string { return lines.Figures(t.fitting(), f) })
 }
 
 // statSections are the sections, for completion.

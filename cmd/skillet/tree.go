@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -54,26 +53,43 @@ func (t *terminal) why(ctx context.Context, c *cli.Context, h *host.Host) error 
 }
 
 func (t *terminal) outdatedCommand() *cli.Command {
-	return command("outdated", nil, t.withHost(t.outdated))
+	return command("outdated", []cli.Flag{
+		&cli.BoolFlag{Name: "exit-code", Usage: "end with 1 when a skill is not the newest"},
+	}, t.withHost(t.outdated))
 }
 
-func (t *terminal) outdated(ctx context.Context, _ *cli.Context, h *host.Host) error {
+func (t *terminal) outdated(ctx context.Context, c *cli.Context, h *host.Host) error {
 	done := t.waiting("looking for newer versions")
 	all, err := h.Admit().Outdated(ctx, t.person())
 	done()
-	return t.answered(all, err, func() {
-		if len(all) == 0 {
-			t.note("everything is the newest")
-			return
+	err = t.answered(all, err, func() { t.showOutdated(all) })
+	if err == nil && len(all) > 0 && c.Bool("exit-code") {
+		err = exited{code: 1}
+	}
+	return err
+}
+
+func (t *terminal) showOutdated(all []admit.Outdated) {
+	if len(all) == 0 {
+		t.note("everything is the newest")
+		return
+	}
+	t.listing(lines.OutdatedListing(all))
+	untried := 0
+	for _, u := range all {
+		if u.Untried {
+			untried++
 		}
-		var rows [][]string
-		for _, u := range all {
-			wanted := u.Wanted
-			if u.Gone {
-				wanted = "not needed any more"
-			}
-			rows = append(rows, []string{strings.TrimSpace(u.Skill + "  " + map[bool]string{true: "(" + u.Closure + ")"}[u.Closure != ""]), u.Current, wanted, u.Latest})
+		if u.Hint == "" {
+			continue
 		}
-		t.table("NAME\tCURRENT\tWANTED\tLATEST", rows)
-	})
+		to := u.Wanted
+		if to == u.Current || len(u.Held) > 0 {
+			to = u.Latest
+		}
+		t.note("%s: %s %s%s", plain(u.Skill), t.way(u.Hint+" goes to", u.Remedies), plain(to), plain(admit.Along(u.Moves)))
+	}
+	if untried > 0 {
+		t.note("%s: what would move them was not tried; `skillet update NAME --latest --dry-run` does", count(untried, "more skill"))
+	}
 }

@@ -25,6 +25,7 @@ func (t *terminal) updateCommand() *cli.Command {
 		&cli.BoolFlag{Name: "promote", Usage: "make the version on trial the active one now"},
 		&cli.StringFlag{Name: "from", Usage: "take the new version from this `PLACE` instead"},
 		&cli.StringFlag{Name: "to", Usage: "go to this later `VERSION`, also to one that you went back from"},
+		&cli.BoolFlag{Name: "latest", Usage: "go to the newest version that is published, past the ranges that keep it from there; what needs it moves along"},
 		&cli.StringSliceFlag{Name: "again", Usage: "let this `SKILL`, which is needed, go to a version that it went back from; may be repeated"},
 		shadowFlag(), overrideFlag(),
 		yesFlag("grant what the new version asks for"),
@@ -52,7 +53,7 @@ func (t *terminal) update(ctx context.Context, c *cli.Context, h *host.Host) err
 	var down failedSources
 	for _, skill := range updates.Skills {
 		p, r, err := t.updateOne(ctx, c, h, admit.Update{
-			Skill: skill, To: c.String("to"), From: c.String("from"), Again: c.StringSlice("again"), EvenDisabled: !c.Bool("all"), Share: share, Promote: c.Bool("promote"),
+			Skill: skill, To: c.String("to"), Latest: c.Bool("latest"), From: c.String("from"), Again: c.StringSlice("again"), EvenDisabled: !c.Bool("all"), Share: share, Promote: c.Bool("promote"),
 			NothingNew: c.Bool("fail-on-new-capabilities"), NothingDifferent: c.Bool("fail-on-difference"), Terms: t.terms(c, ws, c.Bool("dry-run")),
 		})
 		if ctx.Err() != nil {
@@ -109,6 +110,8 @@ func checkUpdate(c *cli.Context) (admit.Share, error) {
 		return s, fault.Errorf(fault.KindUsage, "--from is for one skill").WithHint("`skillet update SKILL --from PLACE`")
 	case c.IsSet("to") && (c.NArg() != 1 || c.String("to") == "" || c.IsSet("from") || c.Bool("promote")):
 		return s, fault.Errorf(fault.KindUsage, "--to names the version of one skill, and goes with neither --from nor --promote").WithHint("`skillet update SKILL --to VERSION`")
+	case c.Bool("latest") && (c.IsSet("to") || c.IsSet("from") || c.IsSet("again") || c.Bool("promote")):
+		return s, fault.Errorf(fault.KindUsage, "--latest goes with none of --to, --from, --again and --promote").WithHint("`skillet update SKILL --latest`")
 	case c.IsSet("again") && c.NArg() != 1:
 		return s, fault.Errorf(fault.KindUsage, "--again is for what one skill needs").WithHint("`skillet update SKILL --again NAME`")
 	case c.IsSet("canary-calls") && !c.IsSet("canary"):
@@ -151,7 +154,21 @@ func (t *terminal) showUpdated(u admit.Updated) {
 		t.note("updated %s from %s to %s (sha256:%s); %s goes back", name, u.From, plain(u.To), u.Outcome.Skill.Digest.Short(), t.here("`skillet rollback "+name+"`"))
 		t.noteGranted(u.Outcome.Granted)
 	}
+	t.showPast(u)
 	for _, m := range u.Moved {
 		t.note("  with it, %s went from %s to %s", plain(m.Skill), m.From, plain(m.To))
+	}
+}
+
+// showPast says past which ranges an update goes.
+func (t *terminal) showPast(u admit.Updated) {
+	if u.Status == admit.StatusFailed {
+		return
+	}
+	for _, b := range u.Broken {
+		t.note("  %s@%s needs %s %s, which does not take %s: it moves along", plain(b.Skill), plain(b.Version), plain(u.Skill), plain(b.Constraint), plain(u.To))
+	}
+	for _, a := range u.AskedOtherwise {
+		t.note("  you ask for %s %s from now on, and not for %s", plain(a.Skill), plain(a.After), plain(a.Before))
 	}
 }

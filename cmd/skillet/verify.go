@@ -24,7 +24,7 @@ func (t *terminal) verify(ctx context.Context, c *cli.Context, h *host.Host) err
 		return err
 	}
 	var done func()
-	r.Begins = func(s admit.Skill) { done = t.waiting("checking %s", s.Ref()) }
+	r.Begins = func(s admit.Skill, n, of int) { done = t.waiting("checking %s, %d of %d", s.Ref(), n, of) }
 	r.Ends = func(s admit.Skill, v admit.Verified) {
 		done()
 		t.showVerified(s, v)

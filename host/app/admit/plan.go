@@ -41,6 +41,12 @@ type Plan struct {
 	Status   Status         `json:"status,omitempty"`
 	Why      string         `json:"why,omitempty"`
 	Remedies []fault.Remedy `json:"remedies,omitempty"`
+	// Held is what keeps a skill that has a later version where it is. Broken are skills that do
+	// not take the version that another goes to: they move with it. AskedOtherwise are those that
+	// a person asks for otherwise then.
+	Held           []Hold              `json:"held,omitempty"`
+	Broken         []Hold              `json:"broken,omitempty"`
+	AskedOtherwise []closure.LatestAsk `json:"asked_otherwise,omitempty"`
 	// Packages are what would be installed or granted something: what is needed before
 	// what needs it.
 	Packages []Package `json:"packages,omitempty"`

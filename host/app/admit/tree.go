@@ -178,7 +178,21 @@ type Outdated struct {
 	Latest string `json:"latest"`
 	// Gone is true when updating everything would leave it without use.
 	Gone bool `json:"gone,omitempty"`
+	// Held says what keeps it from Latest; empty for nothing.
+	Held []Hold `json:"held,omitempty"`
+	// Hint says what would move it, with {0} for the first of Remedies, and so on. That was tried
+	// with the versions that are published; who signed them, and what policies say of them, is
+	// seen when they are fetched. It is empty when nothing would, and when that was not tried.
+	Hint     string         `json:"hint,omitempty"`
+	Remedies []fault.Remedy `json:"remedies,omitempty"`
+	// Moves are the skills that would go along.
+	Moves []closure.LatestMove `json:"moves,omitempty"`
+	// Untried is true when it was not tried what would move it, because of how many there are.
+	Untried bool `json:"untried,omitempty"`
 }
+
+// A Hold is a reason for which a skill stays behind a version that is published.
+type Hold = closure.Hold
 
 // Outdated lists what of the installed skills is not the newest. It asks the places that
 // they came from.
@@ -190,10 +204,41 @@ func (s *Service) Outdated(ctx context.Context, by approval.Principal) ([]Outdat
 	if err != nil {
 		return nil, err
 	}
-	updates, err := catalog.Outdated(ctx)
-	all := []Outdated{}
-	for _, u := range updates {
-		all = append(all, Outdated{u.Name, u.Closure, u.Current.String(), u.Wanted.String(), u.Latest.String(), u.Gone})
+	behind, err := catalog.Outdated(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return all, err
+	all := []Outdated{}
+	for _, b := range behind {
+		if err := s.revoked(ctx, &b); err != nil {
+			return nil, err
+		}
+		all = append(all, Outdated{
+			Skill: b.Name, Closure: b.Closure, Current: b.Current.String(), Wanted: b.Wanted.String(), Latest: b.Latest.String(), Gone: b.Gone,
+			Held: b.Holds, Hint: b.Way.Text, Remedies: b.Way.Remedies, Moves: b.Moves, Untried: b.Untried,
+		})
+	}
+	return all, nil
+}
+
+// revoked says of a latest version that is revoked that this holds the skill: nothing moves it then.
+func (s *Service) revoked(ctx context.Context, b *closure.Behind) error {
+	if b.Digest == "" {
+		return nil
+	}
+	known, err := s.parts.Trust.Known(ctx, b.Name)
+	if err != nil {
+		return err
+	}
+	t, err := s.parts.Trust.TargetOf(ctx, b.Name, b.Digest, "")
+	if err != nil {
+		return err
+	}
+	t.Owner = known.Skill.Signer
+	r, ok, err := s.parts.Trust.Revocation(ctx, t)
+	if ok {
+		b.Holds = append(b.Holds, Hold{Kind: closure.HeldByRevocation, Skill: b.Name, Version: b.Latest.String(), By: r.By, Reason: r.Reason})
+		b.Way, b.Moves = fault.Hint{}, nil
+	}
+	return err
 }

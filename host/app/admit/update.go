@@ -1,7 +1,9 @@
 package admit
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -46,6 +48,9 @@ type Update struct {
 	// To is the later version to go to, also one that it went back from; From is the
 	// place to take the new version from instead.
 	To, From string
+	// Latest goes to the newest version that is published, past the ranges that keep it from
+	// there: what needs it, and what it needs, moves with it.
+	Latest bool
 	// Again are skills it needs that may go to a version again that they went back from.
 	Again []string
 	// EvenDisabled updates a skill that is disabled.
@@ -121,7 +126,7 @@ func (u *update) plan(ctx context.Context) error {
 	case s.Canary != nil:
 		return u.leave(StatusSkipped, s.Canary.Version, fault.Hintf("%s is on trial; %s shows how it stands", s.Canary.Version, fault.ShowSkill(s.Name)))
 	}
-	if u.c.To != "" || len(u.c.Again) > 0 || u.tied() {
+	if u.c.To != "" || u.c.Latest || len(u.c.Again) > 0 || u.tied() {
 		return u.together(ctx)
 	}
 	done := u.c.tell(StageNewer, s.Name)
@@ -186,9 +191,21 @@ func (u *update) together(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	to, why, held := u.held()
+	if u.c.Latest {
+		latest, err := catalog.Latest(ctx, u.now)
+		switch {
+		case err != nil:
+			return err
+		case latest == nil && held:
+			return u.leave(StatusSkipped, to, why)
+		case latest == nil:
+			return u.leave(StatusCurrent, "", fault.Hint{})
+		}
+		q, u.p.Broken, u.p.AskedOtherwise = latest.Question, latest.Broken, latest.Asked
+	}
 	plan, err := catalog.Plan(ctx, q)
 	done()
-	to, why, held := u.held()
 	if err != nil && fault.AsError(err).Kind == fault.KindConflict && held && u.c.To == "" {
 		return u.leave(StatusSkipped, to, why) // and it asks for nothing else
 	}
@@ -284,22 +301,67 @@ func (u *update) unwanted(version string) fault.Hint {
 	return fault.Hint{}
 }
 
-// behind says why nothing later than the active version was chosen.
+// behind says why nothing later than the active version was chosen: who holds it there, and
+// what would move it.
 func (u *update) behind(ctx context.Context, catalog *closure.Catalog) error {
-	var why fault.Hint
-	s := u.now
-	newest, asked, err := catalog.Newest(ctx, s)
-	switch {
-	case err != nil || newest == "" || !isNewer(newest, s.Version):
-	case asked != "" && isNewer(asked, s.Version):
-		why = fault.Hintf(" that fits together with the others; %s shows what is published", fault.List(fault.Outdated))
-	default:
-		why = fault.Hintf(" of %s, which you asked for; there is %s, and %s asks for that", s.Asked.Constraint, newest, fault.Install(s.Name+"@^"+newest))
+	b, err := catalog.Behind(ctx, u.now)
+	if err != nil || b == nil {
+		return cmp.Or(err, u.leave(StatusCurrent, "", fault.Hint{}))
 	}
-	if err != nil {
+	if err := u.s.revoked(ctx, b); err != nil {
 		return err
 	}
+	u.p.Held = b.Holds
+	why := fault.Hintf(" that %s; there is %s", Holds(u.now.Name, b.Holds), b.Latest)
+	if !b.Way.IsZero() {
+		why = fault.Hintf("%s, and %s goes to it%s", why, b.Way, Along(b.Moves))
+	}
 	return u.leave(StatusCurrent, "", why)
+}
+
+// Holds says what keeps a skill from a later version, as the end of a sentence about the version
+// that it has: "rep@0.1.0 allows, which needs ^0.1".
+func Holds(skill string, all []Hold) string {
+	var said []string
+	for _, h := range all {
+		said = append(said, holdWords(skill, h))
+	}
+	if len(said) == 0 {
+		return "fits together with the others"
+	}
+	return strings.Join(said, ", and that ")
+}
+
+func holdWords(skill string, h Hold) string {
+	switch h.Kind {
+	case closure.HeldByNeed:
+		return fmt.Sprintf("%s@%s allows (it needs %s %s)", h.Skill, h.Version, skill, h.Constraint)
+	case closure.HeldByWish:
+		return fmt.Sprintf("you asked for (%s)", h.Constraint)
+	case closure.HeldByPin:
+		return fmt.Sprintf("is pinned by %s%s", h.By, because(h.Reason))
+	case closure.HeldByReturn:
+		return fmt.Sprintf("%s went back to", h.By)
+	case closure.HeldByStop:
+		return fmt.Sprintf("is not disabled (as %s did with the later one%s)", h.By, because(h.Reason))
+	case closure.HeldByQuarantine:
+		return fmt.Sprintf("is not in quarantine (%s)", h.Reason)
+	case closure.HeldByRevocation:
+		return fmt.Sprintf("is not revoked (%s)", h.Reason)
+	}
+	return "fits together with the others"
+}
+
+// Along says which skills go to another version, too: the end of a sentence, empty for none.
+func Along(moves []closure.LatestMove) string {
+	var all []string
+	for _, m := range moves {
+		all = append(all, m.Skill+" to "+m.To)
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return ", and takes " + strings.Join(all, ", ") + " along"
 }
 
 // admit plans what an update comes to.

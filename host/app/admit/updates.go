@@ -9,6 +9,7 @@ import (
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/host/fetch/source/transfer"
 	"github.com/skillet-run/skillet/host/install"
+	"github.com/skillet-run/skillet/host/install/closure"
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/record/registry"
 	"github.com/skillet-run/skillet/host/run/replay"
@@ -25,6 +26,10 @@ type Updated struct {
 	// Why says why it was left alone, with {0} for the first of Remedies, and so on.
 	Why      string         `json:"why,omitempty"`
 	Remedies []fault.Remedy `json:"remedies,omitempty"`
+	// Held, Broken and AskedOtherwise are as in a [Plan].
+	Held           []Hold              `json:"held,omitempty"`
+	Broken         []Hold              `json:"broken,omitempty"`
+	AskedOtherwise []closure.LatestAsk `json:"asked_otherwise,omitempty"`
 	install.Outcome
 	Plan *Package `json:"plan,omitempty"`
 	// Replays are what the new version did on recorded calls; nil when there are none.
@@ -121,6 +126,7 @@ func (u *Updates) Became(skill string, p *Plan, r Result, e *fault.Error) Update
 		return v
 	}
 	v.From, v.To, v.Why, v.Remedies, v.Replays = p.From, p.To, p.Why, p.Remedies, p.Replays
+	v.Held, v.Broken, v.AskedOtherwise = p.Held, p.Broken, p.AskedOtherwise
 	if e == nil {
 		v.Status = p.Status
 		if r.Status != "" {

@@ -20,8 +20,8 @@ type VerifyRequest struct {
 	Skills []manifests.Ref
 	All    bool
 	// Begins and Ends are called for each version, before and after it is checked; nil
-	// for nobody.
-	Begins func(Skill)
+	// for nobody. n is its number, from 1, of so many.
+	Begins func(s Skill, n, of int)
 	Ends   func(Skill, Verified)
 }
 
@@ -37,7 +37,10 @@ func (s *Service) Verify(ctx context.Context, by approval.Principal, r VerifyReq
 		return nil, err
 	}
 	all, bad := []Verified{}, 0
-	for _, skill := range skills {
+	for i, skill := range skills {
+		if r.Begins != nil {
+			r.Begins(skill, i+1, len(skills))
+		}
 		v, err := s.verify(ctx, r, skill)
 		if err != nil {
 			return nil, err
@@ -64,9 +67,6 @@ func (s *Service) toVerify(ctx context.Context, r VerifyRequest) ([]Skill, error
 }
 
 func (s *Service) verify(ctx context.Context, r VerifyRequest, skill Skill) (Verified, error) {
-	if r.Begins != nil {
-		r.Begins(skill)
-	}
 	v, err := s.parts.Installer.Verify(ctx, skill)
 	if r.Ends != nil {
 		r.Ends(skill, v)

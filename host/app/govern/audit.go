@@ -30,6 +30,9 @@ type Event struct {
 	Decision *ledger.Record `json:"decision,omitempty"`
 	// Granted are the grants that a decision gave.
 	Granted []approval.Grant `json:"granted,omitempty"`
+	// Revoked are the grants that a decision ended. It is filled in where a capability is asked
+	// about: only then is the log read from its beginning, where grants stand.
+	Revoked []approval.Grant `json:"revoked,omitempty"`
 	Run     *runner.Record   `json:"run,omitempty"`
 	// Refused is a request of the service that was refused because of who asked.
 	Refused *Refusal `json:"refused,omitempty"`
@@ -45,7 +48,7 @@ type EventsRequest struct {
 	Denied bool
 	// Kind and Actor leave out those of other kinds, and by others: "install,grant", "human:ada".
 	Kind, Actor string
-	// Capability leaves out all but decisions that granted, and runs that used or were refused,
+	// Capability leaves out all but decisions that granted or revoked, and runs that used or were refused,
 	// an action such as "fs.write", or what overlaps a capability.
 	Capability string
 	// Since and Until leave out what was before, and what was then or later.
@@ -97,28 +100,60 @@ func (a *Audit) decisions(ctx context.Context, req EventsRequest) ([]Event, erro
 	if err != nil {
 		return nil, err
 	}
+	known := grantsGiven{}
 	err = a.p.Ledger.History(ctx, after, func(r ledger.Record) error {
-		given, err := approval.Given(r.Changes)
-		last.take(Event{Time: r.Time, Kind: r.Kind, Actor: r.Actor, Subject: r.Subject, Decision: &r, Granted: given}, req)
+		e, err := known.event(r, req)
+		last.take(e, req)
 		return err
 	})
 	return last.list(), err
 }
 
-func (a *Audit) runs(ctx context.Context, req EventsRequest) ([]Event, error) {
-	last := tail{limit: req.Limit}
-	after, err := req.begin(a.p.Calls)
-	if err != nil {
-		return nil, err
+// grantsGiven are the grants that were given so far, by ID.
+type grantsGiven map[string]approval.Grant
+
+// event reads a decision. Decisions that end a grant name only its ID.
+func (known grantsGiven) event(r ledger.Record, req EventsRequest) (Event, error) {
+	given, err := approval.Given(r.Changes)
+	e := Event{Time: r.Time, Kind: r.Kind, Actor: r.Actor, Subject: r.Subject, Decision: &r, Granted: given}
+	if err != nil || req.about == nil {
+		return e, err
 	}
-	err = a.p.Calls.Replay(ctx, after, func(e journal.Entry) error {
-		found, err := callEvent(e)
-		if err == nil {
-			last.take(found, req)
+	ids, err := approval.Ended(r.Changes)
+	for _, id := range ids {
+		if g, ok := known[id]; ok {
+			e.Revoked = append(e.Revoked, g)
 		}
-		return err
+	}
+	for _, g := range given {
+		known[g.ID] = g
+	}
+	return e, err
+}
+
+// runs are the last ones that fit. The log is read from its end, and no further than it takes.
+func (a *Audit) runs(ctx context.Context, req EventsRequest) ([]Event, error) {
+	all := []Event{}
+	err := a.p.Calls.Back(ctx, func(e journal.Entry) (bool, error) {
+		if wayBefore(e.Time, req.Since) {
+			return false, nil
+		}
+		found, err := callEvent(e)
+		if err == nil && req.fits(found) {
+			all = append(all, found)
+		}
+		return len(all) < req.Limit, err
 	})
-	return last.list(), err
+	slices.Reverse(all)
+	return all, err
+}
+
+// clockSlack is by how much the times in a log may be out of order, as when a clock was set.
+const clockSlack = time.Hour
+
+// wayBefore reports whether what stands before an entry of a log is from before a time.
+func wayBefore(at, since time.Time) bool {
+	return !since.IsZero() && at.Before(since.Add(-clockSlack))
 }
 
 // callEvent reads an entry of the record of runs, which has refused requests, too.
@@ -148,11 +183,12 @@ func (a *Audit) Follow(ctx context.Context, by approval.Principal, req EventsReq
 		return err
 	}
 	runs, err := req.begin(a.p.Calls)
+	known := grantsGiven{}
 	look := time.NewTicker(followEach)
 	defer look.Stop()
 	for first := true; err == nil; first = false {
 		var found []Event
-		if found, err = a.added(ctx, req, &decisions, &runs); err != nil {
+		if found, err = a.added(ctx, req, known, &decisions, &runs); err != nil {
 			break
 		}
 		if first {
@@ -173,16 +209,16 @@ func (a *Audit) Follow(ctx context.Context, by approval.Principal, req EventsReq
 }
 
 // added are the events that fit behind some entries, by time, which are then the last ones.
-func (a *Audit) added(ctx context.Context, req EventsRequest, decisions, runs *uint64) (found []Event, err error) {
+func (a *Audit) added(ctx context.Context, req EventsRequest, known grantsGiven, decisions, runs *uint64) (found []Event, err error) {
 	take := func(e Event) {
 		if req.fits(e) {
 			found = append(found, e)
 		}
 	}
 	err = a.p.Ledger.History(ctx, *decisions, func(r ledger.Record) error {
-		given, err := approval.Given(r.Changes)
+		e, err := known.event(r, req)
 		*decisions = r.Seq
-		take(Event{Time: r.Time, Kind: r.Kind, Actor: r.Actor, Subject: r.Subject, Decision: &r, Granted: given})
+		take(e)
 		return err
 	})
 	if err != nil {
@@ -233,9 +269,9 @@ func (r EventsRequest) fits(e Event) bool {
 	return !r.Denied || e.Refused != nil || e.Run != nil && len(e.Run.Denials) > 0
 }
 
-// capabilities are what a decision granted, and what a run used or was refused.
+// capabilities are what a decision granted or revoked, and what a run used or was refused.
 func (e Event) capabilities() (all []capability.Capability) {
-	for _, g := range e.Granted {
+	for _, g := range slices.Concat(e.Granted, e.Revoked) {
 		all = append(all, g.Capability)
 	}
 	if e.Run == nil {

@@ -99,18 +99,23 @@ func (s *Policies) recorded(ctx context.Context, set *policies.Set, req ExplainR
 		WithHint("give the input of that run, too: %s", fault.Set(fault.FieldInput, "{...}"))
 }
 
-// run finds a run in the audit log, and notes who called, and when that was.
+// run finds a run in the audit log, and notes who called, and when that was. An ID says when the
+// run began: no further is looked back.
 func (s *Policies) run(ctx context.Context, id string, c *policies.Call) (r runner.Record, err error) {
-	err = s.p.Calls.Replay(ctx, 0, func(e journal.Entry) error {
+	began, _ := task.RunID(id).Began()
+	err = s.p.Calls.Back(ctx, func(e journal.Entry) (bool, error) {
+		if wayBefore(e.Time, began) {
+			return false, nil
+		}
 		if e.Kind != runner.KindRun || !strings.Contains(string(e.Data), id) {
-			return nil
+			return true, nil
 		}
 		one, err := runRecord(e)
 		if err == nil && string(one.RunID) == id {
 			r, err = one, errRunFound
 			c.Caller, c.Began = policies.ParseCaller(e.Actor), e.Time.Local()
 		}
-		return err
+		return true, err
 	})
 	switch {
 	case err == nil:

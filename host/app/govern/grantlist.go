@@ -34,9 +34,15 @@ type ListedGrant struct {
 	// never.
 	Used     int       `json:"used"`
 	LastUsed time.Time `json:"last_used,omitzero"`
+	// CountedSince is since when uses were counted: within [SuggestWindow], and no further back
+	// than [CountedCalls].
+	CountedSince time.Time `json:"counted_since,omitzero"`
 	// Forbidden says why policies would refuse to give it today; empty when they would not.
 	Forbidden string `json:"forbidden,omitempty"`
 }
+
+// CountedCalls is in how many of the last calls a list of grants looks for their uses.
+const CountedCalls = 5000
 
 // List returns the grants of many skills, by skill and capability.
 func (g *Grants) List(ctx context.Context, by approval.Principal, req ListGrants) ([]ListedGrant, error) {
@@ -52,7 +58,7 @@ func (g *Grants) List(ctx context.Context, by approval.Principal, req ListGrants
 		return nil, err
 	}
 	since := time.Now().Add(-SuggestWindow)
-	recorded, err := g.recordedUses(ctx, skills, since)
+	recorded, counted, err := g.recordedUses(ctx, skills, since, CountedCalls)
 	if err != nil {
 		return nil, err
 	}
@@ -68,13 +74,17 @@ func (g *Grants) List(ctx context.Context, by approval.Principal, req ListGrants
 		}
 		var used []Advice
 		if s.Active {
-			used = suggestOne(s, slices.Clone(gs), recorded[s.Name], since, time.Now()).Grants
+			used = suggestOne(s, slices.Clone(gs), recorded[s.Name], counted, time.Now()).Grants
 		}
 		for _, one := range gs {
 			if !fits(one.Capability) || !req.Ended && !one.Live(time.Now()) {
 				continue
 			}
-			all = append(all, listed(s, one, used, set, g.p.Home))
+			l := listed(s, one, used, set, g.p.Home)
+			if s.Active {
+				l.CountedSince = counted.UTC()
+			}
+			all = append(all, l)
 		}
 	}
 	return all, nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/policies"
 	"github.com/skillet-run/skillet/policies/capability"
 	"github.com/skillet-run/skillet/policies/limit"
 
@@ -64,6 +65,7 @@ func proposalVersion(p Proposal) seen.Version {
 func (p Proposed) Page() Page {
 	page := Page{
 		Skill: p.Skill, Version: p.Proposal.Version, Digest: p.Digest, Kind: p.Kind, Source: p.Source, Origin: p.Origin, Signer: p.Signer,
+		Effect: p.PoliciesSay.Effect, Reason: p.PoliciesSay.Reason, Policies: p.PoliciesSay.Policies,
 		Replaces: p.With, Asks: p.Requested, Bounds: limit.Bounds{Limits: p.Limits, Cut: p.Cut}, Read: p.Read, Evidence: p.Evidence,
 	}
 	if len(p.Interprets) > 0 {
@@ -82,6 +84,9 @@ type Proposed struct {
 	Limits limit.Set   `json:"limits"`
 	Cut    []limit.Cut `json:"limits_cut"`
 	evidence.Evidence
+	// PoliciesSay is what policies say today of a package that waits, to the whole of what it
+	// asks for; the zero value for anything else.
+	PoliciesSay Verdict `json:"policies_say,omitzero"`
 	// Summary is what should not be missed; empty for what is decided already, and for a
 	// call.
 	Summary []Point `json:"summary"`
@@ -95,6 +100,32 @@ type Proposed struct {
 	Lifts  *capability.Set `json:"lifts,omitempty"`
 	// Kind is that of a package that waits.
 	Kind manifests.Kind `json:"-"`
+}
+
+// A Verdict is what policies say: the strictest of what they say to each part.
+type Verdict struct {
+	Effect   string   `json:"effect"`
+	Reason   string   `json:"reason,omitempty"`
+	Policies []string `json:"policies,omitempty"`
+}
+
+// say asks the policies about a package that waits.
+func (s *Proposals) say(p Proposal) (Verdict, error) {
+	set, err := s.p.Policies()
+	if err != nil {
+		return Verdict{}, err
+	}
+	q := policies.Query{Phase: policies.PhaseInstall, Home: s.p.Home, Principal: policies.Principal{
+		Skill: p.Skill, Version: p.Version, Digest: string(p.Digest), Signer: p.Signer, Origin: string(p.Origin),
+	}}
+	total := set.Decide(q)
+	for _, a := range p.Requested {
+		q.Capability = a.Capability
+		if d := set.Decide(q); d.Effect < total.Effect {
+			total = d
+		}
+	}
+	return Verdict{total.Effect.String(), total.Reason, total.Policies}, nil
 }
 
 // Show gathers what a person should know before deciding about a proposal. Its tests run in
@@ -163,6 +194,9 @@ func (s *Proposals) collect(ctx context.Context, req ShowProposal, v *Proposed) 
 		return err
 	}
 	v.Kind = pkg.Manifest().Type
+	if v.PoliciesSay, err = s.say(v.Proposal); err != nil {
+		return err
+	}
 	o := evidence.Options{Limits: review.Brief(), Tests: !req.NoTests, Signer: v.Signer, Workspace: v.Workspace}
 	if req.Full {
 		o.Limits = review.Limits{}

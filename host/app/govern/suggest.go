@@ -74,7 +74,7 @@ func (g *Grants) Suggest(ctx context.Context, by approval.Principal, req Suggest
 	if err != nil {
 		return nil, err
 	}
-	recorded, err := g.recordedUses(ctx, skills, req.Since)
+	recorded, _, err := g.recordedUses(ctx, skills, req.Since, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -119,27 +119,37 @@ type used struct {
 // time.
 const manyUses = 10_000
 
-// recordedUses are what the skills did since a time, by name.
-func (g *Grants) recordedUses(ctx context.Context, skills []registry.Skill, since time.Time) (map[string]*used, error) {
+// recordedUses are what the skills did since a time, by name: in at most so many of the last calls,
+// 0 for all. It returns also since when that is, which is later when there were more calls.
+func (g *Grants) recordedUses(ctx context.Context, skills []registry.Skill, since time.Time, calls int) (map[string]*used, time.Time, error) {
 	all := map[string]*used{}
 	for _, s := range skills {
 		all[s.Name] = &used{full: manyUses}
 	}
-	err := g.p.Calls.Replay(ctx, 0, func(e journal.Entry) error {
+	begin, seen := since, 0
+	err := g.p.Calls.Back(ctx, func(e journal.Entry) (bool, error) {
+		if wayBefore(e.Time, since) {
+			return false, nil
+		}
+		if calls > 0 && seen == calls {
+			begin = e.Time
+			return false, nil
+		}
+		seen++
 		if e.Kind != runner.KindRun || e.Time.Before(since) {
-			return nil
+			return true, nil
 		}
 		r, err := runRecord(e)
 		if err != nil {
-			return err
+			return false, err
 		}
 		name, _, _ := strings.Cut(r.Skill, "@")
 		if of := all[name]; of != nil {
 			of.add(r, e.Time)
 		}
-		return nil
+		return true, nil
 	})
-	return all, err
+	return all, begin, err
 }
 
 func (u *used) add(r runner.Record, at time.Time) {

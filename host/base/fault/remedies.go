@@ -371,6 +371,7 @@ const (
 	FieldInput     Field = "input"
 	FieldIsolated  Field = "isolated"
 	FieldLanguage  Field = "language"
+	FieldLatest    Field = "latest"
 	FieldList      Field = "list"
 	FieldMatch     Field = "match"
 	FieldNoBuild   Field = "no_build"
@@ -402,7 +403,7 @@ func Fields() []Field {
 		FieldAllow, FieldAllowUnsigned, FieldTrustSigner, FieldAcceptSource, FieldAllowFailingTests, FieldDespite,
 		FieldForce, FieldYes, FieldKeepState, FieldPurge, FieldReplace,
 		FieldTimeout, FieldNoCache, FieldTokens, FieldPriority,
-		FieldAgain, FieldCanary, FieldCompare, FieldConfig, FieldDir, FieldDryRun, FieldEnvFile, FieldEscape, FieldLanguage, FieldList, FieldID, FieldMatch, FieldRecord, FieldRun, FieldTool, FieldUpdate, FieldFind, FieldFor,
+		FieldAgain, FieldCanary, FieldCompare, FieldConfig, FieldDir, FieldDryRun, FieldEnvFile, FieldEscape, FieldLanguage, FieldLatest, FieldList, FieldID, FieldMatch, FieldRecord, FieldRun, FieldTool, FieldUpdate, FieldFind, FieldFor,
 		FieldHome, FieldInput, FieldIsolated, FieldNoBuild, FieldOwner, FieldPlainHTTP, FieldPromote, FieldRender, FieldRevoker,
 		FieldScope, FieldSession, FieldSettings, FieldTo, FieldUntil, FieldWorkspace,
 		FieldFrom, FieldFailOnNewCapabilities, FieldFailOnDifference,

@@ -135,7 +135,7 @@ var actions = []ActionRow{
 
 	{actInstall, "install a package", params(ParamSource), nil},
 	{actInstallEngine, "install an interpreter of scripts", params(ParamSkill), nil},
-	{actUpdate, "update a skill", params(ParamSkill), []Field{FieldTo, FieldAgain, FieldCanary, FieldPromote, FieldDryRun}},
+	{actUpdate, "update a skill", params(ParamSkill), []Field{FieldTo, FieldLatest, FieldAgain, FieldCanary, FieldPromote, FieldDryRun}},
 	{actUpdateAll, "update all skills", nil, nil},
 	{actLock, "write a lock file of what is installed", params(ParamFile), nil},
 	{actSync, "install what a lock file says", params(ParamFile), nil},

@@ -28,6 +28,15 @@ func NewRunID() RunID {
 	return RunID(id.String())
 }
 
+// Began is when a RunID was made; false for a text that is none.
+func (r RunID) Began() (time.Time, bool) {
+	id, err := uuid.Parse(string(r))
+	if err != nil || id.Version() != 7 {
+		return time.Time{}, false
+	}
+	return time.Unix(id.Time().UnixTime()), true
+}
+
 // A Result is what one tool call came to. It is what `skillet run --json`
 // prints, and what every other caller receives.
 type Result struct {

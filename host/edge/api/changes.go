@@ -52,6 +52,7 @@ type InstallBody struct {
 type UpdateBody struct {
 	Skill      string `json:"skill" minLength:"1" maxLength:"200"`
 	To         string `json:"to,omitempty" maxLength:"200" doc:"The version; without it the newest."`
+	Latest     bool   `json:"latest,omitempty" doc:"Goes to the newest version that is published, past the ranges that keep it from there: what needs it moves with it."`
 	Promote    bool   `json:"promote,omitempty" doc:"Makes the version that is on trial the active one."`
 	NothingNew bool   `json:"nothing_new,omitempty" doc:"Refuses a version that asks for more than the one before."`
 	Acceptance
@@ -108,7 +109,7 @@ func changes(a *API) {
 	add(a, seeing(plan("update", "Says what updating a skill would do")),
 		func(ctx context.Context, p govern.Pass, in *body[UpdateBody]) (Planned, error) {
 			w := in.Body
-			return a.plan(ctx, p, admit.Update{Skill: w.Skill, To: w.To, Promote: w.Promote, NothingNew: w.NothingNew, Terms: w.terms(), Seen: seenBy(ctx)})
+			return a.plan(ctx, p, admit.Update{Skill: w.Skill, To: w.To, Latest: w.Latest, Promote: w.Promote, NothingNew: w.NothingNew, Terms: w.terms(), Seen: seenBy(ctx)})
 		})
 	add(a, seeing(plan("rollback", "Says what going back to an earlier version would do")),
 		func(ctx context.Context, p govern.Pass, in *body[RollbackBody]) (Planned, error) {

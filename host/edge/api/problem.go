@@ -163,6 +163,7 @@ var requests = map[fault.Action]string{
 	"show_decision":      "GET /v1/skills/{skill}/explain",
 	"list_skills":        "GET /v1/skills",
 	"list_versions":      "GET /v1/skills?all=true",
+	"list_outdated":      "GET /v1/outdated",
 	"list_runs":          "GET /v1/runs",
 	"search":             "GET /v1/search",
 	"list_proposals":     "GET /v1/approvals",

@@ -31,6 +31,7 @@ var mayUse = map[string][]govern.Role{
 	"run-command":  {caller, operator, approver, agent},
 
 	"list-skills":   {viewer, caller, operator, approver, agent},
+	"list-outdated": {viewer, caller, operator, approver, agent},
 	"show-skill":    {viewer, caller, operator, approver, agent},
 	"search-skills": {viewer, caller, operator, approver, agent},
 	"list-agents":   {viewer, caller, operator, approver, agent},

@@ -42,8 +42,10 @@ type Skill = admit.Skill
 
 type listSkills struct {
 	Window
-	All  bool   `query:"all" doc:"Every version, not only the active ones."`
-	Text string `query:"q" maxLength:"200" doc:"Those that have it in the name, the description or the name of a tool, only."`
+	All   bool     `query:"all" doc:"Every version, not only the active ones."`
+	Names []string `query:"name" maxItems:"100" nullable:"false" doc:"Skills whose name fits one of these patterns only: text-* fits a whole name, text what has it in the name."`
+	State string   `query:"state" enum:"active,inactive,disabled,quarantined,pinned,needed,trial" doc:"Versions in that state only, of every version."`
+	Text  string   `query:"q" maxLength:"200" doc:"Those that have it in the name, the description or the name of a tool, only."`
 }
 
 type showSkill struct {
@@ -60,8 +62,13 @@ func skills(a *API) {
 	const tag = "skills"
 	add(a, route{method: http.MethodGet, path: "/v1/skills", id: "list-skills", tagged: true, tag: tag, summary: "Lists installed skills", rights: needs(govern.RightFind)},
 		func(ctx context.Context, p govern.Pass, in *listSkills) (Page[admit.Skill], error) {
-			all, err := a.s.Admit.List(ctx, p.By(), admit.Listing{All: in.All, Text: in.Text})
+			all, err := a.s.Admit.List(ctx, p.By(), admit.Listing{All: in.All, Names: in.Names, State: admit.State(in.State), Text: in.Text})
 			return page(in.Window, slices.DeleteFunc(all, func(s admit.Skill) bool { return !p.Sees(s.Name) }), err)
+		})
+	add(a, route{method: http.MethodGet, path: "/v1/outdated", id: "list-outdated", tag: tag, summary: "Lists the skills that have a later version, what keeps them from it, and what would move them", rights: needs(govern.RightFind)},
+		func(ctx context.Context, p govern.Pass, in *Window) (Page[admit.Outdated], error) {
+			all, err := a.s.Admit.Outdated(ctx, p.By())
+			return page(*in, slices.DeleteFunc(all, func(o admit.Outdated) bool { return !p.Sees(o.Skill) }), err)
 		})
 	add(a, route{method: http.MethodGet, path: "/v1/skills/{skill}", id: "show-skill", tagged: true, tag: tag, summary: "Shows a skill: its manifest, limits and grants", rights: needs(govern.RightFind)},
 		func(ctx context.Context, p govern.Pass, in *showSkill) (admit.Info, error) {

@@ -48,6 +48,9 @@ func (b *block) event(e govern.Event) {
 		for _, g := range e.Granted {
 			b.say("    + %s", Granted(g))
 		}
+		for _, g := range e.Revoked {
+			b.say("    - %s", Granted(g))
+		}
 		return
 	}
 	if e.Refused != nil {

@@ -56,9 +56,17 @@ func usedLately(g govern.ListedGrant) string {
 	case !g.Active:
 		return ""
 	case g.Used == 0:
-		return ", never used within 30 days"
+		return ", never used" + countedSince(g)
 	}
-	return fmt.Sprintf(", used %s, last on %s", count(g.Used, "time"), when(g.LastUsed))
+	return fmt.Sprintf(", used %s%s, last on %s", count(g.Used, "time"), countedSince(g), when(g.LastUsed))
+}
+
+// countedSince is since when uses were counted: 30 days, or less when there were many calls.
+func countedSince(g govern.ListedGrant) string {
+	if g.CountedSince.IsZero() || time.Since(g.CountedSince) > govern.SuggestWindow-time.Hour {
+		return " within 30 days"
+	}
+	return " since " + when(g.CountedSince)
 }
 
 // Granted is a grant in one line: what, as a capability, and on which terms.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/internal/text"
@@ -32,6 +33,8 @@ type Style struct {
 	// All is how the edge names what shows the same with nothing left out: a command, or a
 	// parameter. Empty for nothing.
 	All string
+	// Columns is how wide tables are at most; 0 for any width.
+	Columns int
 	// Way puts a hint into the words of an edge.
 	Way func(fault.Hint) string
 }
@@ -113,7 +116,15 @@ type review interface {
 }
 
 // table writes rows in columns.
-func (b *block) table(header string, rows [][]string) { b.all = append(b.all, Table(header, rows)...) }
+func (b *block) table(header string, rows [][]string) {
+	if b.Columns == 0 {
+		b.all = append(b.all, Table(header, rows)...)
+		return
+	}
+	for _, cells := range (Listing{header, rows}).Fit(b.Columns, time.Now()) {
+		b.all = append(b.all, strings.TrimRight(strings.Join(cells, ""), " "))
+	}
+}
 
 // Table is rows in columns, which tabs divide in the header.
 func Table(header string, rows [][]string) []string {

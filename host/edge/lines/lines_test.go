@@ -74,7 +74,7 @@ func TestNothingPassesForALineOfOurs(t *testing.T) {
 		"case":         lines.Case(whole(func(r *author.CaseResult) { r.Outcome = author.CaseFailed }), true),
 		"diagnosis":    lines.Diagnosis(whole[work.Diagnosis]()),
 		"explanation":  lines.Explanation(full, whole[govern.Explanation]()),
-		"figures":      lines.Figures(whole[work.Figures]()),
+		"figures":      lines.Figures(lines.Style{Columns: 200}, whole[work.Figures]()),
 		"findings":     lines.Findings(whole[author.Findings]()),
 		"info":         lines.Info(full, whole(func(i *admit.Info) { i.Manifest.Type = manifests.KindConversation })),
 		"inspected":    lines.Inspected(whole[author.Inspected]()),
@@ -109,7 +109,7 @@ func TestZeroValues(t *testing.T) {
 	lines.Info(lines.Style{}, admit.Info{Manifest: &manifests.Manifest{}})
 	lines.Plan(lines.Style{}, &admit.Plan{Packages: []admit.Package{{}}}, func(*admit.Package) string { return "" })
 	lines.Explanation(lines.Style{}, govern.Explanation{})
-	lines.Figures(work.Figures{})
+	lines.Figures(lines.Style{}, work.Figures{})
 	lines.Inspected(author.Inspected{})
 	lines.Diagnosis(work.Diagnosis{})
 }

@@ -1,6 +1,7 @@
 package lines
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -23,6 +24,39 @@ func SkillListing(all []admit.Skill) Listing {
 		rows = append(rows, []string{s.Name, s.Version + active, s.Digest.Short(), strings.Join(notes(s), ", "), strings.Join(s.Tools, " "), s.Description})
 	}
 	return Listing{"NAME\tVERSION\tDIGEST\tSTATE\tTOOLS\tDESCRIPTION", rows}
+}
+
+// OutdatedListing has a row for each skill that has a later version, with what keeps it from that.
+func OutdatedListing(all []admit.Outdated) Listing {
+	var rows [][]string
+	for _, u := range all {
+		name, wanted := u.Skill, u.Wanted
+		if u.Closure != "" {
+			name += "  (" + u.Closure + ")"
+		}
+		if u.Gone {
+			wanted = "not needed any more"
+		}
+		var held []string
+		for _, h := range u.Held {
+			held = append(held, holder(u.Skill, h))
+		}
+		rows = append(rows, []string{name, u.Current, wanted, u.Latest, cmp.Or(strings.Join(held, ", "), "-")})
+	}
+	return Listing{"NAME\tCURRENT\tWANTED\tLATEST\tHELD BY", rows}
+}
+
+// holder is who keeps a skill from a later version, in short.
+func holder(skill string, h admit.Hold) string {
+	switch {
+	case h.Skill != skill:
+		return h.Skill + "@" + h.Version + " (" + h.Constraint + ")"
+	case h.Constraint != "":
+		return "your " + h.Constraint
+	case h.Reason != "" && h.Kind != "does_not_fit":
+		return strings.ReplaceAll(string(h.Kind), "_", " ") + ": " + h.Reason
+	}
+	return strings.ReplaceAll(string(h.Kind), "_", " ")
 }
 
 // Tool is one tool of a skill, with what it takes.

@@ -114,8 +114,8 @@ func (b *block) built(made author.Built) {
 }
 
 // Benched is what calls of a tool cost.
-func Benched(made author.Benched) []string {
-	return written(Style{}, func(b *block) { b.benched(made) })
+func Benched(style Style, made author.Benched) []string {
+	return written(style, func(b *block) { b.benched(made) })
 }
 
 func (b *block) benched(made author.Benched) {

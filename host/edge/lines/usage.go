@@ -12,7 +12,9 @@ import (
 )
 
 // Figures are what was used, in sections with an empty line between them.
-func Figures(f work.Figures) []string { return written(Style{}, func(b *block) { b.figures(f) }) }
+func Figures(style Style, f work.Figures) []string {
+	return written(style, func(b *block) { b.figures(f) })
+}
 
 // figures writes the sections that are there, with an empty line between them.
 func (b *block) figures(f work.Figures) {

@@ -333,7 +333,7 @@ func (c *Catalog) resolve(ctx context.Context, h *Home, q Question) (*resolve.Gr
 			continue
 		}
 		d := e.Dependency
-		if slices.Contains(q.Renew, e.Name) {
+		if slices.Contains(q.Renew, e.Name) || slices.Contains(q.Again, e.Name) {
 			d = h.roots[i]
 		}
 		r.Roots = append(r.Roots, d)

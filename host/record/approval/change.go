@@ -118,6 +118,22 @@ func Given(changes []ledger.Change) ([]Grant, error) {
 	return gs, nil
 }
 
+// Ended are the ids of the grants that the changes of a decision end.
+func Ended(changes []ledger.Change) ([]string, error) {
+	var ids []string
+	for _, c := range changes {
+		if c.Kind != kindRevoked {
+			continue
+		}
+		var e ended
+		if err := json.Unmarshal(c.Data, &e); err != nil {
+			return nil, fmt.Errorf("read the end of a grant of a decision: %w", err)
+		}
+		ids = append(ids, e.ID)
+	}
+	return ids, nil
+}
+
 // Rejected is the change that rejects p.
 func (h Human) Rejected(p Proposal, notes string) (ledger.Change, error) {
 	return h.decide(p, EventReject, notes)
