@@ -19,7 +19,7 @@ import (
 type Latest struct {
 	// To is the version.
 	To string
-	// Question is what has the home go there.
+	// Question leads the home there.
 	Question Question
 	// Broken are the skills whose range does not take the version. They move with it.
 	Broken []Hold
