@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/skillet-run/skillet/host/base/fault"
@@ -32,11 +33,15 @@ type engine struct {
 	// what is evaluated, and note says what a caller should know of the interpreter.
 	guest, open, shut string
 	note              string
+	// rest is what the guest asks for when it needs it; empty for none.
+	rest string
 }
 
 var (
 	//go:embed guest/javascript.js
 	javascriptGuest string
+	//go:embed guest/javascript_rest.js
+	javascriptRest string
 	//go:embed guest/tools.py
 	toolsGuest string
 	//go:embed guest/cpython.py
@@ -45,14 +50,25 @@ var (
 	pythonGuest string
 )
 
-func languages() []language {
+var languages = sync.OnceValue(func() []language {
 	return []language{
-		{"javascript", []engine{{"qjs", javascriptGuest, "(JSON.parse(", "))", ""}}, []string{".js", ".mjs"}},
+		{"javascript", []engine{{"qjs", shortened(javascriptGuest), "(JSON.parse(", "))", "", shortened(javascriptRest)}}, []string{".js", ".mjs"}},
 		{"python", []engine{
-			{"cpython", toolsGuest + cpythonGuest, "_run(_json.loads(", "))", ""},
-			{"python", toolsGuest + pythonGuest, "_run(_json.loads(", "))", "MicroPython, which is a part of Python"},
+			{"cpython", toolsGuest + cpythonGuest, "_run(_json.loads(", "))", "", ""},
+			{"python", toolsGuest + pythonGuest, "_run(_json.loads(", "))", "MicroPython, which is a part of Python", ""},
 		}, []string{".py"}},
 	}
+})
+
+// shortened is a guest in JavaScript without its indents and the lines that are comments.
+func shortened(guest string) string {
+	var b strings.Builder
+	for line := range strings.Lines(guest) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
+			b.WriteString(line + "\n")
+		}
+	}
+	return b.String()
 }
 
 // Languages are the names of the languages of scripts.

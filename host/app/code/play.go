@@ -97,6 +97,7 @@ type play struct {
 	r     *run
 	by    approval.Principal
 	req   Request
+	rest  string // of the guest
 	next  int    // number of the last call
 	known int    // calls that were recorded when it began
 	bytes int    // of answers
@@ -139,7 +140,7 @@ func (s *Service) play(ctx context.Context, by approval.Principal, req Request, 
 	}
 	defer done()
 	defer context.AfterFunc(r.lost, func() { cancel(errLost) })()
-	p := &play{s: s, r: r, by: by, req: req, known: r.recorded()}
+	p := &play{s: s, r: r, by: by, req: req, known: r.recorded(), rest: e.rest}
 	res := s.parts.Runner.Run(ctx, runner.Call{
 		Target: target, Tool: EvalTool, Input: input, Caller: by.Actor(), Tape: p, Seed: r.head.Seed, Began: r.head.Began, NoCache: true,
 		Task: r.head.ID, Limits: req.Limits, Logged: req.Logged, Bounds: &runner.Bounds{Offline: true},
@@ -219,6 +220,7 @@ func (p *play) stop(err error) (hostfn.Answer, error) {
 // asked is what a script asks of the host.
 type asked struct {
 	Data  bool   `json:"data"`
+	Rest  bool   `json:"rest"` // of the guest
 	Skill string `json:"skill"`
 	Tool  string `json:"tool"`
 }
@@ -235,6 +237,12 @@ func (p *play) HostCall(ctx context.Context, c hostfn.HostCall, act func(context
 	}
 	if p.err != nil {
 		return hostfn.Answer{}, p.err
+	}
+	if a.Rest {
+		meta, err := json.Marshal(struct {
+			Rest string `json:"rest"`
+		}{p.rest})
+		return hostfn.Answer{Meta: meta}, err
 	}
 	if a.Data {
 		return hostfn.Answer{Meta: json.RawMessage("{}"), Body: p.r.data}, nil

@@ -1,107 +1,31 @@
-// Runs a script of a caller, in the interpreter's own tool: it is an expression, a function
-// that is called with the script, and answers {value} or {error}.
-((asked) => {
+// Runs a script of a caller, in the interpreter's own tool: it is the call of a function with the
+// script, and answers {value} or {error}. It is short, because compiling it takes longer than all else
+// that is done for a short script: what is needed when a script calls tools, waits or fails is in
+// javascript_rest.js, which is asked for then. It does not begin with a parenthesis, behind which the
+// interpreter would look twice at everything.
+0, async function (asked) {
 	"use strict";
-	const { code, given } = asked;
-	const host = globalThis.__skillet_call, run = globalThis.eval;
-	const { parse, stringify } = JSON, { assign } = Object;
-	const failed = Error, syntax = SyntaxError, decoder = new TextDecoder();
-	delete globalThis.__skillet_call;
-
-	const call = (skill, tool, input) => {
-		if (input === undefined) input = {};
-		const body = stringify(input);
-		if (body === undefined) return Promise.reject(new TypeError(`tools.${skill}: the input is no value of JSON`));
-		const answer = host("skill_call", stringify(tool === undefined ? { skill } : { skill, tool }), body);
-		const { error } = parse(answer.meta);
-		if (!error) return Promise.resolve(parse(decoder.decode(answer.body)));
-		return Promise.reject(assign(new failed(error.message), { name: "ToolError", kind: error.kind, skill, tool }));
-	};
-	const toolOf = (skill, tool) => new Proxy(() => {}, {
-		get: (_, name) => (tool === undefined && typeof name === "string" && name !== "then" ? toolOf(skill, name) : undefined),
-		apply: (_, __, [input]) => call(skill, tool, input),
-	});
-	globalThis.tools = new Proxy({}, { get: (_, name) => (typeof name === "string" && name !== "then" ? toolOf(name) : undefined) });
-	if (given) globalThis.data = parse(decoder.decode(host("skill_call", '{"data":true}').body));
-
-	// fault is why a text is not a program; undefined when it is one. Nothing of it runs.
-	const stop = {}, own = "throw __stop;";
-	const fault = (text) => {
-		globalThis.__stop = stop;
+	const code = asked.code, g = globalThis, host = g.__skillet_call, run = eval, { parse, stringify } = JSON;
+	let made, plain;
+	const rest = () => made ??= run(parse(host("skill_call", '{"rest":true}').meta).rest)(code, host, run);
+	delete g.__skillet_call;
+	g.tools = new Proxy({}, { get: (_, name) => rest().tool(name) });
+	if (asked.given) g.data = parse(new TextDecoder().decode(host("skill_call", '{"data":true}').body));
+	try {
+		// plain is why the script is not a program that runs as it stands. Nothing of it runs here.
+		g.__stop = run;
 		try {
-			run(own + text);
+			run("throw __stop;" + code);
 		} catch (e) {
-			return e === stop ? undefined : e;
-		} finally {
-			delete globalThis.__stop;
+			if (e !== run) plain = e;
 		}
-	};
-	const place = (e) => {
-		const at = /<input>:(\d+)(?::(\d+))?/.exec(typeof e === "object" && e !== null && typeof e.stack === "string" ? e.stack : "");
-		return at ? { line: Number(at[1]), column: Number(at[2] ?? 1) } : {};
-	};
-
-	// A program that waits is the body of a function. Its last expression is its value, as that
-	// of a program is that does not wait, unless it returns one.
-	const open = "(async () => {", close = "\n})()", keep = "__value = (", give = "\n); return __value";
-	let moved = 0; // the line on which `keep` stands
-	const body = (text) => {
-		const whole = text.trimEnd().replace(/;+$/, ""), starts = [0];
-		for (let i = 0; i < whole.length; i++) if (whole[i] === "\n" || (whole[i] === ";" && whole.indexOf("\n", i) < 0)) starts.push(i + 1);
-		for (const at of starts.reverse().slice(0, 100)) {
-			const before = whole.slice(0, at), last = whole.slice(at);
-			if (last.trim() === "" || /^\s*\/[/*]/.test(last)) continue;
-			// It may go on with what is before, unless another word could stand there.
-			if (/^\s*[([`+\-/]/.test(last) && before.trim() !== "" && fault(open + before.trimEnd() + " x" + close)) continue;
-			if (fault(open + before + close) || fault(open + keep + last + give + close)) continue;
-			moved = before.split("\n").length;
-			return open + before + keep + last + give + close;
-		}
-		return open + text + close;
-	};
-	let prefix = 0;
-	const program = () => {
-		const plain = fault(code);
-		if (!plain) return code;
-		const waits = fault(open + code + close);
-		if (!waits) {
-			prefix = open.length;
-			return body(code);
-		}
-		// The error of the reading that went further is the one that helps.
-		const a = place(plain), b = place(waits);
-		a.column -= a.line === 1 ? own.length : 0;
-		b.column -= b.line === 1 ? own.length + open.length : 0;
-		const further = b.line > a.line || (b.line === a.line && b.column > a.column);
-		const end = code.split("\n").length, at = further && b.line <= end ? b : a;
-		throw assign(new syntax((at === b ? waits : plain).message), { at });
-	};
-	const where = (e) => {
-		const at = e && e.at ? e.at : place(e);
-		if (!e || e.at || at.line === undefined) return at;
-		if (at.line === 1) at.column -= prefix;
-		if (at.line === moved) at.column -= keep.length;
-		at.column = Math.max(at.column, 1);
-		return at;
-	};
-	const failure = (e) => {
-		if (typeof e !== "object" || e === null) return { error: { message: `the script threw ${stringify(e) ?? String(e)}` } };
-		const name = String(e.name || "Error"), message = String(e.message ?? "");
-		const text = name === "Error" || name === "ToolError" ? message || name : message ? `${name}: ${message}` : name;
-		const error = { message: text, ...where(e) };
-		if (name === "ToolError" && typeof e.kind === "string") error.kind = e.kind;
-		return { error };
-	};
-	const settle = async () => {
-		try {
-			let value = await run(program());
-			if (typeof value === "function") value = await value();
-			const text = stringify(value === undefined ? null : value);
-			if (text === undefined) throw new TypeError("the value is no value of JSON");
-			return { value: parse(text) };
-		} catch (e) {
-			return failure(e);
-		}
-	};
-	return settle();
-})
+		delete g.__stop;
+		let value = await run(plain ? rest().program(plain) : code);
+		if (typeof value === "function") value = await value();
+		value = stringify(value ?? null);
+		if (value === undefined) throw new TypeError("the value is no value of JSON");
+		return { value: parse(value) };
+	} catch (e) {
+		return rest().failure(e);
+	}
+}
