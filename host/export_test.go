@@ -32,5 +32,5 @@ type Parts struct {
 
 // Parts returns those of a home.
 func (h *Host) Parts() Parts {
-	return Parts{h.log, h.decisions, h.calls, h.ledger, h.registry, h.approvals, h.installer, h.runner, h.secrets, h.trust, h.auditKeys}
+	return Parts{h.log, h.decisions, h.calls, h.ledger, h.registry, h.approvals, h.installer, h.runner, h.secrets.Vault, h.trust, h.auditKeys}
 }

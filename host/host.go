@@ -45,6 +45,7 @@ import (
 	"github.com/skillet-run/skillet/host/record/trust"
 	"github.com/skillet-run/skillet/host/run/casetest"
 	"github.com/skillet-run/skillet/host/run/hostfn"
+	"github.com/skillet-run/skillet/host/run/mcplogin"
 	"github.com/skillet-run/skillet/host/run/recording"
 	"github.com/skillet-run/skillet/host/run/replay"
 	"github.com/skillet-run/skillet/host/run/runner"
@@ -73,8 +74,7 @@ type Options struct {
 	System string
 	// Expect is what the home is opened for.
 	Expect Expectation
-	// Keyring is where keys may be kept, and what homes are known by; nil means
-	// that of the system.
+	// Keyring is where keys may be kept, and what homes are known by; nil means that of the system.
 	Keyring secret.Keyring
 }
 
@@ -118,7 +118,7 @@ type Host struct {
 	tester     *casetest.Tester
 	evidence   *evidence.Collector
 	history    *history.History
-	secrets    *secret.Vault
+	secrets    *mcplogin.Keeper
 	secretKey  *secret.Key
 	signer     *signer.Keystore
 	trust      *trust.Store
@@ -171,8 +171,8 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	s := c.Settings()
 	h := &Host{home: home, config: c, options: o, rules: rules.Sources{Home: home, System: o.System}, notifier: o.Notifier}
 	h.secretKey = secret.NewKey(upkeep.KeyOptions(home, c, o.Keyring))
-	h.secrets = secret.Open(h.path("secrets"), h.secretKey)
-	h.auditKeys = audit.NewKeystore(h.path("keys"), h.secretKey, h.secrets)
+	h.secrets = mcplogin.NewKeeper(secret.Open(h.path("secrets"), h.secretKey), h.path("secrets"), nil)
+	h.auditKeys = audit.NewKeystore(h.path("keys"), h.secretKey, h.secrets.Vault)
 	h.log = telemetry.New(telemetry.Options{
 		Output: o.LogOutput, Level: s.LogLevel, JSON: s.LogFormat == "json", Redactor: h.redactor(ctx),
 	})

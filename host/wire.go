@@ -93,7 +93,7 @@ func (h *Host) wireSkills() {
 
 func (h *Host) wireInvoke(s config.Settings) {
 	h.invoke = invoke.New(h.log, invoke.Parts{
-		Skills: h.skills, Sources: h.sources, Runner: h.runner, Approvals: h.approvals, Secrets: h.secrets,
+		Skills: h.skills, Sources: h.sources, Runner: h.runner, Approvals: h.approvals, Secrets: h.secrets.Vault,
 		Recordings: h.recordings, Replays: h.replays, Sessions: h.sessions, Ceilings: h.ceilings(), Warm: h.expectRecord,
 	})
 	h.code = code.New(h.log.Named("code"), code.Parts{
@@ -145,7 +145,7 @@ func (h *Host) wireGovern() {
 			return h.Work().Agents().MissingTools(ctx, by, names)
 		},
 		RevocationLists: h.config.Settings().RevocationLists, Releases: h.config.Settings().Releases,
-		Signer: h.signer, Secrets: h.secrets, SecretKey: h.secretKey,
+		Signer: h.signer, Secrets: h.secrets.Vault, Logins: h.secrets, SecretKey: h.secretKey,
 		Decisions: h.decisions, Calls: h.calls, AuditKeys: h.auditKeys,
 	})
 }
@@ -175,7 +175,7 @@ func (h *Host) wireAdmit() {
 	h.admit = admit.New(h.log.Named("admit"), admit.Parts{
 		Registry: h.registry, Approvals: h.approvals, Trust: h.trust, Installer: h.installer, Runner: h.runner, Sources: h.sources, Invoke: h.invoke,
 		Recordings: h.recordings, Shadow: h.tries.Shadow, Evidence: h.evidence,
-		Sign: h.govern.Keys.Sign, CatchUp: h.CatchUp, Now: h.watch.Now, Ceilings: h.ceilings(), Engines: script.Names(), Home: h.home,
+		Sign: h.govern.Keys.Sign, CatchUp: h.CatchUp, Now: h.watch.Now, Ceilings: h.ceilings(), Engines: script.Names(), Home: h.home, Logins: h.secrets,
 	})
 }
 
@@ -183,7 +183,7 @@ func (h *Host) wireAdmit() {
 func (h *Host) wireModels() {
 	_ = errors.Join(h.closeWork()...) // what it could not keep went with a store that was replaced
 	h.plugins = work.NewPlugins(h.log.Named("plugin"), work.PluginParts{
-		Home: h.home, Registry: h.registry, Approvals: h.approvals, Policies: h.policies, Secrets: h.secrets, CatchUp: h.CatchUp,
+		Home: h.home, Registry: h.registry, Approvals: h.approvals, Policies: h.policies, Secrets: h.secrets.Vault, CatchUp: h.CatchUp,
 	})
 	h.models = work.NewModels(h.log, work.ModelParts{Plugins: h.plugins, Config: h.config, Store: h.store, Events: h.events})
 }
@@ -209,7 +209,7 @@ func (h *Host) upkeepParts() upkeep.Parts {
 	p := upkeep.Parts{
 		Home: h.home, Config: h.config, Store: h.store, Decisions: h.decisions, Calls: h.calls, Ledger: h.ledger,
 		Registry: h.registry, Approvals: h.approvals, Trust: h.trust, Tokens: token.New(h.ledger, h.store.KV()), Installer: h.installer, Policies: h.policies, History: h.history,
-		Recordings: h.recordings, Sessions: h.sessions, Secrets: h.secrets, SecretKey: h.secretKey, AuditKeys: h.auditKeys,
+		Recordings: h.recordings, Sessions: h.sessions, Secrets: h.secrets.Vault, SecretKey: h.secretKey, AuditKeys: h.auditKeys,
 		Runner: h.runner, Sandbox: h.sandbox, Workers: h.workers, Ceilings: h.ceilings(),
 		JournalOptions: h.journalOptions, CatchUp: h.CatchUp, Ready: h.ready, Explain: meaning.Of, Reopen: h.reopen,
 		Memory: h.working.Memory, Tasks: h.working.TaskNames, Agents: h.working.AgentNames, Providers: h.working.ProviderNames,

@@ -386,6 +386,7 @@ var takes = []struct {
 	{1, "one package", []string{"pull"}},
 	{2, "a package and a place to publish it to", []string{"push"}},
 	{1, "one registry", []string{"login", "logout"}},
+	{1, "the name of an MCP server", []string{"mcp login", "mcp logout"}},
 	{1, "one signer, skill or trust root", []string{"trust remove"}},
 	{1, "one package, artifact or signer", []string{"trust revoke"}},
 	{1, "one file, reference or address", []string{"trust revocations import"}},

@@ -163,7 +163,7 @@ var homeSources = map[upkeep.Source][]string{
 	upkeep.SourceTools: {"run", "bench"},
 	upkeep.SourceSkills: {
 		"info", "remove", "update", "why", "tree", "rollback", "pin", "unpin", "enable", "disable", "verify", "scan",
-		"inspect", "test", "push", "permission list", "permission show", "permission reset", "session open",
+		"inspect", "test", "push", "permission list", "permission show", "permission reset", "session open", "mcp check", "mcp login", "mcp logout",
 	},
 	upkeep.SourceProposals: {"approvals show", "approvals revert"},
 	upkeep.SourceWaiting:   {"approvals approve", "approvals reject", "approvals review"},

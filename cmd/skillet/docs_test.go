@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -215,7 +216,7 @@ var onlyShown = map[string]string{
 	"skills/http/README.md: skillet run http:http_get url=https://example.com/ --allow": "it asks a server on the internet; http.txtar asks one here",
 	"skills/http/README.md: skillet run http:http_get url=https://example.com/ --json":  "it asks a server on the internet; http.txtar asks one here",
 	"docs/mcp.md: skillet mcp install claude-code":                                      "mcp.txtar writes into files of clients",
-	"docs/mcp.md: skillet mcp add everything":                                           "it needs servers of npm; mcp-server.txtar adds others",
+	"docs/mcp.md: skillet mcp add issues":                                               "mcp-server.txtar adds such, with a server of its own",
 	"docs/sources.md: skillet login mcp+https://host/mcp":                               "mcp_skills.txtar does, with a server of its own",
 	"docs/providers.md: make providers":                                                 "the key is the reader's; plugins/providers/endtoend types the same, with servers of its own",
 	"docs/service.md: skillet serve":                                                    "it serves until it is told to end; serve.txtar runs it",
@@ -280,6 +281,10 @@ func (s *shownShell) ready(t *testing.T) {
 	}
 	for _, need := range s.needs {
 		switch need {
+		case "mcpservers":
+			if _, err := os.Stat(npmServers()); err != nil || runtime.GOOS != "linux" {
+				t.Skip("the MCP servers of npm are not here, or are not held to what they were granted: make mcptools, on Linux")
+			}
 		case "qjs", "python", "cpython":
 			if !engineThere(t, need) {
 				t.Skipf("the interpreter %s cannot be had here", need)
@@ -290,6 +295,15 @@ func (s *shownShell) ready(t *testing.T) {
 			}
 		}
 	}
+}
+
+// npmServers is the directory of the MCP servers that `make mcptools` installs.
+func npmServers() string {
+	dir, err := filepath.Abs(cmp.Or(os.Getenv("SKILLET_TOOLS"), filepath.Join("..", "..", ".tools")))
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "mcpservers", "node_modules")
 }
 
 // A clone is what `make build skills` leaves of the tree, as far as pages use it.
@@ -352,7 +366,7 @@ func (r reader) environ() []string {
 		}
 	}
 	env = append(env, examples(r.t, r.work)...)
-	return append(env, "TREE="+r.tree, "CLONE="+r.clone.dir, "EXTISM="+r.extism, "NO_COLOR=1", "TERM=dumb", "GIT_CONFIG_NOSYSTEM=1", "GIT_PAGER=cat",
+	return append(env, "TREE="+r.tree, "CLONE="+r.clone.dir, "EXTISM="+r.extism, "MCP_SERVERS="+npmServers(), "NO_COLOR=1", "TERM=dumb", "GIT_CONFIG_NOSYSTEM=1", "GIT_PAGER=cat",
 		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com")
 }
 

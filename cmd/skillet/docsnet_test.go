@@ -12,11 +12,14 @@ import (
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/registry"
+
+	"github.com/skillet-run/skillet/host/run/mcpserver/mcptest"
 )
 
 // examples are the servers that pages name, all of them on this machine: each host below
 // example.com is a registry, and serves the files in the directory $SERVED. A
-// page that wants them has the proxy $NET and the authority $CA.
+// page that wants them has the proxy $NET and the authority $CA. $MCP is the address of an
+// MCP server to which one logs in.
 func examples(t *testing.T, dir string) (environ []string) {
 	t.Helper()
 	served := filepath.Join(dir, "served")
@@ -43,7 +46,9 @@ func examples(t *testing.T, dir string) (environ []string) {
 		tunnel(w, behind.Listener.Addr())
 	}))
 	t.Cleanup(proxy.Close)
-	return []string{"NET=" + proxy.URL, "CA=" + ca, "SERVED=" + served}
+	issuer := mcptest.NewIssuer(mcptest.IssuerOptions{})
+	t.Cleanup(issuer.Close)
+	return []string{"NET=" + proxy.URL, "CA=" + ca, "SERVED=" + served, "MCP=" + issuer.Server}
 }
 
 // tunnel joins a connection with another one to an address.

@@ -136,6 +136,8 @@ var answerTypes = []struct {
 	{"serve", []reflect.Type{reflect.TypeFor[served]()}},
 	{"mcp install", []reflect.Type{reflect.TypeFor[mcpConfigured]()}},
 	{"mcp add", []reflect.Type{reflect.TypeFor[[]admit.Installed](), reflect.TypeFor[admit.Installed]()}},
+	{"mcp login", []reflect.Type{reflect.TypeFor[govern.ServerLogin]()}},
+	{"mcp logout", []reflect.Type{reflect.TypeFor[govern.LoggedOut]()}},
 	{"mcp check", []reflect.Type{reflect.TypeFor[admit.MadeServer]()}},
 	{"service install", []reflect.Type{reflect.TypeFor[installedService](), reflect.TypeFor[map[string]string]()}},
 	{"service uninstall", []reflect.Type{reflect.TypeFor[installedService]()}},

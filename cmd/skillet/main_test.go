@@ -34,7 +34,7 @@ var update = flag.Bool("update", false, "rewrite the golden parts of the scripts
 
 func TestMain(m *testing.M) {
 	mcptest.Main()
-	testscript.Main(runs{m}, map[string]func(){"skillet": main, "skillet-bounded": bounded, "skillet-keyring": withKeyring, "ten": tenProvider, "paid": paidProvider})
+	testscript.Main(runs{m}, map[string]func(){"skillet": main, "skillet-bounded": bounded, "skillet-keyring": withKeyring, "ten": tenProvider, "xdg-open": browser, "paid": paidProvider})
 }
 
 // mcpServer is the address of an MCP server that asks for a token.
@@ -49,6 +49,46 @@ func mcpServer(t *testing.T) string {
 	}))
 	t.Cleanup(s.Close)
 	return s.URL
+}
+
+// browser is the browser of a person who agrees to everything.
+func browser() {
+	res, err := http.Get(os.Args[1])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	_ = res.Body.Close()
+}
+
+// loginServer starts the server of $LOGIN_SERVER, to which one logs in by OAuth.
+func loginServer(t *testing.T, e *testscript.Env) {
+	s := mcptest.NewIssuer(mcptest.IssuerOptions{})
+	t.Cleanup(s.Close)
+	e.Values["issuer"] = s
+	e.Setenv("LOGIN_SERVER", s.Server)
+}
+
+// issuer changes what gives the tokens for $LOGIN_SERVER, or looks what it did.
+func issuer(ts *testscript.TestScript, neg bool, args []string) {
+	s := ts.Value("issuer").(*mcptest.Issuer)
+	switch args[0] {
+	case "deny", "agree":
+		s.Change(func(o *mcptest.IssuerOptions) { o.Deny = args[0] == "deny" })
+	case "unregistering":
+		s.Change(func(o *mcptest.IssuerOptions) { o.Unregistering = true })
+	case "scope":
+		s.Change(func(o *mcptest.IssuerOptions) { o.Scope = args[1] })
+	case "expire", "end":
+		s.Expire(args[0] == "end")
+	case "count":
+		c := s.Counts()
+		if got := fmt.Sprintf("renewed %d, reused %d, revoked %d", c.Renewed, c.Reused, c.Revoked); strings.Contains(got, args[1]) == neg {
+			ts.Fatalf("it counts %s", got)
+		}
+	default:
+		ts.Fatalf("issuer knows no %s", args[0])
+	}
 }
 
 // bounded is the program on a machine whose administrator's directory is $SYSTEM.
@@ -210,6 +250,7 @@ func scripts(t *testing.T) testscript.Params {
 			e.Setenv("SERVER", server.URL)
 			e.Setenv("REGISTRY", open)
 			e.Setenv("MCP_SERVER", mcpServer(t))
+			loginServer(t, e)
 			e.Setenv("GUARDED", guarded)
 			e.Setenv("DOCKER_CONFIG", filepath.Join(e.WorkDir, "docker"))
 			e.Setenv("GUEST", filepath.Join(guests, "guest.wasm"))
@@ -239,7 +280,7 @@ func scripts(t *testing.T) testscript.Params {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "line": firstLine, "module": module, "flip": flip, "spoil": spoil, "id": id, "member": member, "blob": blob, "expand": expand, "archive": archive, "spoil-session": spoilSession, "spoil-store": spoilStore,
-			"append": appendTo, "shelve": lent.shelve, "deep": deep, "warm": code.warm,
+			"append": appendTo, "shelve": lent.shelve, "deep": deep, "warm": code.warm, "issuer": issuer,
 		},
 	}
 }

@@ -27,7 +27,7 @@ func (t *terminal) mcpCommand() *cli.Command {
 		&cli.BoolFlag{Name: "offline", Usage: "let no tool use the network"},
 		&cli.StringFlag{Name: "name", Usage: "the `NAME` of the client in the audit log", Value: "mcp"},
 	}, t.inService(t.mcpInService, t.withHostFor(func(*cli.Context) host.Expectation { return host.ExpectMuch }, t.mcp)))
-	c.Subcommands = []*cli.Command{t.mcpInstall(), t.mcpAdd(), t.mcpCheck()}
+	c.Subcommands = []*cli.Command{t.mcpInstall(), t.mcpAdd(), t.mcpCheck(), t.mcpLogin(), t.mcpLogout()}
 	return c
 }
 

@@ -32,6 +32,8 @@ var remedyCommands = map[fault.Action]string{
 	"set_secret":  "secret set {secret:NAME}",
 	"log_in":      "login {host:HOST}",
 
+	"log_in_server": "mcp login {skill:NAME}",
+
 	"build":   "build {dir:DIR}",
 	"test":    "test",
 	"new":     "new",

@@ -45,7 +45,7 @@ var foreign = map[string][]string{
 	"github.com/in-toto/attestation":        {"manifests/signature"},
 	"github.com/itchyny/gojq":               {"cmd/skillet/internal/query", "skills/json"},
 	"github.com/knadh/koanf":                {"host/base/config"},
-	"github.com/modelcontextprotocol":       {"host/edge/mcp", "host/fetch/source/mcpskill", "host/run/mcpserver", "host/run/mcpserver/mcptest"}, // the server, what fetches skills, the client, and its tests
+	"github.com/modelcontextprotocol":       {"host/edge/mcp", "host/fetch/source/mcpskill", "host/run/mcpserver", "host/run/mcplogin", "host/run/mcpserver/mcptest"}, // the server, what fetches skills, the client, its logins, and its tests
 	"github.com/opencontainers":             {"host/fetch/source/oci"},
 	"github.com/pierrec/lz4":                {"host/engine/sandbox/codecache"},
 	"github.com/prometheus":                 {"host/edge/api", "host/base/otlp", "cmd/skillet"},
@@ -67,6 +67,7 @@ var foreign = map[string][]string{
 	"golang.org/x/mod":                      {"host/record/checkpoint"},
 	"oras.land/oras-go":                     {"host/fetch/source/oci"},
 	"golang.org/x/net":                      {"policies/capability", "skills/html", "host/run/hostfn", "host/escape", "host/engine/sandbox/worker", "host/edge/api"},
+	"golang.org/x/oauth2":                   {"host/run/mcplogin"},
 	"golang.org/x/sys":                      {"host/*"},
 	"golang.org/x/term":                     {"cmd/skillet"},
 	"golang.org/x/text":                     {"host/review/findings/letters", "host/agents/memory/text", "manifests", "manifests/bundle", "skills/*"},

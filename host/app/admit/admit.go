@@ -24,6 +24,7 @@ import (
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/record/registry"
 	"github.com/skillet-run/skillet/host/record/trust"
+	"github.com/skillet-run/skillet/host/run/mcplogin"
 	"github.com/skillet-run/skillet/host/run/recording"
 	"github.com/skillet-run/skillet/host/run/replay"
 	"github.com/skillet-run/skillet/host/run/runner"
@@ -61,6 +62,8 @@ type Parts struct {
 	Engines []string
 	// Home is the directory of the home.
 	Home string
+	// Logins are those at MCP servers.
+	Logins *mcplogin.Keeper
 }
 
 // A Service changes what is installed, and answers questions about it. It is safe for

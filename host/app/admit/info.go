@@ -52,6 +52,8 @@ type Info struct {
 	// Isolation is how an installed skill is kept apart from others; nil for a skill
 	// without code, and for a package that is not installed.
 	Isolation *Isolation `json:"isolation,omitempty"`
+	// Login is how the login stands at the MCP server that it is; nil for none.
+	Login *ServerLogin `json:"login,omitempty"`
 	// Python is the installed skill that runs its Python scripts, as NAME@VERSION, or "none";
 	// empty for a skill without such scripts.
 	Python string `json:"python,omitempty"`
@@ -166,6 +168,9 @@ func (s *Service) look(ctx context.Context, by approval.Principal, of invoke.Add
 // addState adds how an installed version stands.
 func (s *Service) addState(ctx context.Context, in *Info, skill Skill) (err error) {
 	if in.Grants, err = s.parts.Approvals.Grants(ctx, skill.Digest); err != nil {
+		return err
+	}
+	if in.Login, err = s.login(ctx, in.Manifest); err != nil {
 		return err
 	}
 	if m := in.Manifest; m.Type.IsCode() || m.AgentSkill != nil && len(m.AgentSkill.Scripts) > 0 {

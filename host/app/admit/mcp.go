@@ -13,10 +13,12 @@ import (
 	"strings"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/base/secret"
 	"github.com/skillet-run/skillet/host/base/store/atomicfile"
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/record/registry"
 	"github.com/skillet-run/skillet/host/review/findings"
+	"github.com/skillet-run/skillet/host/run/mcplogin"
 	"github.com/skillet-run/skillet/host/run/mcpserver"
 	"github.com/skillet-run/skillet/host/run/runner"
 	"github.com/skillet-run/skillet/manifests"
@@ -113,6 +115,9 @@ func (s *Service) MakeServer(ctx context.Context, by approval.Principal, of MCPS
 		return nil, err
 	}
 	m, err := of.manifest()
+	if err == nil && of.Secret == "" {
+		err = s.withLogin(ctx, m)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -152,6 +157,9 @@ func (s *Service) RefreshServer(ctx context.Context, by approval.Principal, name
 				return nil, fault.Errorf(fault.KindNotFound, "%s is started with what is not there: %w", name, err)
 			}
 		}
+	}
+	if err := s.withLogin(ctx, &m); err != nil {
+		return nil, err
 	}
 	take.Shadows = slices.Concat(server.Shadows, take.Shadows)
 	return s.makeServer(ctx, by.(approval.Human), &m, was.Tools, take, dry)
@@ -430,9 +438,7 @@ func (of MCPServer) manifest() (*manifests.Manifest, error) {
 		return nil, fault.Errorf(fault.KindUsage, "an MCP server is a command or an address").WithHint("give one of the two")
 	case of.URL != "":
 		if of.Secret != "" {
-			m.Security.Permissions.Secrets = []manifests.SecretPermission{{
-				Name: of.Secret, Reason: "the server asks who calls", Inject: &manifests.Injection{URL: of.URL, Header: "Authorization", Prefix: "Bearer "},
-			}}
+			m.Security.Permissions.Secrets = bearer(of.Secret, of.URL)
 		}
 		return m, nil
 	}
@@ -440,6 +446,47 @@ func (of MCPServer) manifest() (*manifests.Manifest, error) {
 		m.Security.Permissions.Secrets = append(m.Security.Permissions.Secrets, manifests.SecretPermission{Name: of.Secrets[variable], Env: variable, Reason: "the server asks who calls"})
 	}
 	return m, of.program(m)
+}
+
+// bearer asks for a secret that goes to an address as a bearer token.
+func bearer(name, address string) []manifests.SecretPermission {
+	return []manifests.SecretPermission{{
+		Name: name, Reason: "the server asks who calls", Inject: &manifests.Injection{URL: address, Header: "Authorization", Prefix: "Bearer "},
+	}}
+}
+
+// withLogin makes the token of the login that there is for a server go with requests to it.
+func (s *Service) withLogin(ctx context.Context, m *manifests.Manifest) error {
+	name := mcplogin.Name(m.Name)
+	if m.MCP.URL == "" || secret.CheckName(name) != nil {
+		return nil
+	}
+	l, ok, err := s.parts.Logins.Of(ctx, name)
+	if err == nil && ok && l.Server == m.MCP.URL {
+		m.Security.Permissions.Secrets = bearer(name, m.MCP.URL)
+	}
+	return err
+}
+
+// AsksForLogin reports whether a package asks for the login at the server that it is.
+func AsksForLogin(m *manifests.Manifest) bool {
+	return m.Type.IsMCP() && slices.ContainsFunc(m.Security.Permissions.Secrets, func(p manifests.SecretPermission) bool { return p.Name == mcplogin.Name(m.Name) })
+}
+
+// A ServerLogin is how a login at an MCP server stands.
+type ServerLogin = mcplogin.View
+
+// login is that of a package which asks for one; nil for another.
+func (s *Service) login(ctx context.Context, m *manifests.Manifest) (*ServerLogin, error) {
+	if !AsksForLogin(m) {
+		return nil, nil
+	}
+	l, ok, err := s.parts.Logins.Of(ctx, mcplogin.Name(m.Name))
+	if err != nil || !ok {
+		return nil, err
+	}
+	v := l.View()
+	return &v, nil
 }
 
 // program fills in what is started.

@@ -29,6 +29,7 @@ import (
 	"github.com/skillet-run/skillet/host/record/signer"
 	"github.com/skillet-run/skillet/host/record/token"
 	"github.com/skillet-run/skillet/host/record/trust"
+	"github.com/skillet-run/skillet/host/run/mcplogin"
 	"github.com/skillet-run/skillet/host/run/replay"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/policies"
@@ -76,10 +77,11 @@ type Parts struct {
 	Releases string
 	Explain  func(error) *fault.Error
 
-	// Signer keeps the key that signs packages, Secrets the secrets of requests, and
-	// SecretKey what seals both.
+	// Signer keeps the key that signs packages, Secrets the secrets of requests, Logins those
+	// of them that are logins, and SecretKey what seals all.
 	Signer    *signer.Keystore
 	Secrets   *secret.Vault
+	Logins    *mcplogin.Keeper
 	SecretKey *secret.Key
 
 	// Decisions and Calls are the two parts of the audit log, and AuditKeys what they are
@@ -99,6 +101,7 @@ type Services struct {
 	Signers   *Signers
 	Keys      *Keys
 	Secrets   *Secrets
+	Logins    *Logins
 	Audit     *Audit
 	Tokens    *Tokens
 }
@@ -109,7 +112,7 @@ func New(log hclog.Logger, p Parts) Services {
 	keys := &Keys{&p}
 	return Services{
 		Proposals: &Proposals{&p}, Grants: &Grants{&p}, Policies: &Policies{&p},
-		Signers: &Signers{&p, keys}, Keys: keys, Secrets: &Secrets{&p}, Audit: &Audit{&p}, Tokens: &Tokens{p: &p},
+		Signers: &Signers{&p, keys}, Keys: keys, Secrets: &Secrets{&p}, Logins: &Logins{&p}, Audit: &Audit{&p}, Tokens: &Tokens{p: &p},
 	}
 }
 

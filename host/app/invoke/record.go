@@ -28,11 +28,13 @@ func (s *Service) secretValues(ctx context.Context) ([]recording.Secret, error) 
 	}
 	var all []recording.Secret
 	for _, i := range infos {
-		v, err := s.parts.Secrets.Get(ctx, i.Name)
+		texts, err := s.parts.Secrets.Texts(ctx, i.Name)
 		if err != nil {
 			return nil, fmt.Errorf("read the secret %s, to strike it out: %w", i.Name, err)
 		}
-		all = append(all, recording.Secret{Name: i.Name, Value: v})
+		for _, t := range texts {
+			all = append(all, recording.Secret{Name: i.Name, Value: []byte(t)})
+		}
 	}
 	return all, nil
 }

@@ -231,7 +231,7 @@ func (s *Service) checkSecrets(ctx context.Context) (string, error) {
 		return "", err
 	}
 	for _, i := range infos {
-		if _, err := s.Secrets.Get(ctx, i.Name); err != nil {
+		if _, err := s.Secrets.Texts(ctx, i.Name); err != nil {
 			return "", err
 		}
 	}

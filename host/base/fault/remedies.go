@@ -23,6 +23,7 @@ const (
 	actSetSetting Action = "set_setting"
 	actSetSecret  Action = "set_secret"
 	actLogIn      Action = "log_in"
+	actLogInMCP   Action = "log_in_server"
 
 	actBuild   Action = "build"
 	actTest    Action = "test"
@@ -168,6 +169,10 @@ func SetSecret(name string) Remedy { return Remedy{Action: actSetSecret, Secret:
 
 // LogIn stores credentials for a registry.
 func LogIn(host string) Remedy { return Remedy{Action: actLogIn, Host: host} }
+
+// LogInServer logs in to an MCP server, which is called so here; with [FieldURL] to one at
+// that address, and with [FieldScope] for more.
+func LogInServer(name string) Remedy { return Remedy{Action: actLogInMCP, Skill: name} }
 
 // Build builds the skill in a directory.
 func Build(dir string) Remedy { return Remedy{Action: actBuild, Dir: dir} }
@@ -389,6 +394,8 @@ const (
 	FieldRun       Field = "run"
 	FieldTool      Field = "tool"
 	FieldUntil     Field = "until"
+	FieldClientID  Field = "client_id"
+	FieldURL       Field = "url"
 	FieldUpdate    Field = "update"
 	FieldWorkspace Field = "workspace"
 
@@ -405,7 +412,7 @@ func Fields() []Field {
 		FieldTimeout, FieldNoCache, FieldTokens, FieldPriority,
 		FieldAgain, FieldCanary, FieldCompare, FieldConfig, FieldDir, FieldDryRun, FieldEnvFile, FieldEscape, FieldLanguage, FieldLatest, FieldList, FieldID, FieldMatch, FieldRecord, FieldRun, FieldTool, FieldUpdate, FieldFind, FieldFor,
 		FieldHome, FieldInput, FieldIsolated, FieldNoBuild, FieldOwner, FieldPlainHTTP, FieldPromote, FieldRender, FieldRevoker,
-		FieldScope, FieldSession, FieldSettings, FieldTo, FieldUntil, FieldWorkspace,
+		FieldScope, FieldSession, FieldSettings, FieldTo, FieldUntil, FieldURL, FieldClientID, FieldWorkspace,
 		FieldFrom, FieldFailOnNewCapabilities, FieldFailOnDifference,
 	}
 }

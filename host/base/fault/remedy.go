@@ -150,6 +150,7 @@ var actions = []ActionRow{
 	{actSetSetting, "change a setting", params(ParamSetting, ParamValue), nil},
 	{actSetSecret, "set a secret", params(ParamSecret), nil},
 	{actLogIn, "store credentials for a registry", params(ParamHost), nil},
+	{actLogInMCP, "log in to an MCP server", params(ParamSkill), []Field{FieldURL, FieldScope}},
 
 	{actBuild, "build the skill in a directory", params(ParamDir), nil},
 	{actTest, "test a package", nil, []Field{FieldNoBuild, FieldRecord, FieldTool, FieldInput}},

@@ -7,7 +7,8 @@
 //
 // # Files
 //
-//	DIR/NAME.age      age encryption (age-encryption.org/v1) of {"name":NAME,"value":base64}
+//	DIR/NAME.age      age encryption (age-encryption.org/v1) of {"name":NAME,"value":base64},
+//	                  with "login":true and "tokens":[...] for a login
 //	KEYS/identity     an age X25519 identity, when the keyring does not hold it
 package secret
 
@@ -41,6 +42,9 @@ var (
 	ErrName = errors.New("a secret's name is 1 to 64 lower-case letters, digits, dots, dashes and underscores, and starts with a letter or digit")
 	// ErrDamaged means that a secret's file does not decrypt to what was set.
 	ErrDamaged = errors.New("the secret's file is damaged")
+	// ErrLogin means that the secret is a login, see [Vault.SetLogin]: its tokens go to the
+	// server that gave them, and to nobody who asks for a secret.
+	ErrLogin = errors.New("the secret is a login, which is used at its own server alone")
 	// ErrTooLarge means that the value is longer than [MaxBytes].
 	ErrTooLarge = fmt.Errorf("a secret has at most %d bytes", MaxBytes)
 )
@@ -77,21 +81,34 @@ func CheckName(name string) error {
 type sealed struct {
 	Name  string `json:"name"`
 	Value []byte `json:"value"`
+	// Login says that the value is a login, and Tokens are what is secret in it.
+	Login  bool     `json:"login,omitempty"`
+	Tokens []string `json:"tokens,omitempty"`
 }
 
 // Set stores value under name, replacing an earlier one.
 func (v *Vault) Set(ctx context.Context, name string, value []byte) error {
+	return v.set(ctx, name, sealed{Name: name, Value: value})
+}
+
+// SetLogin stores a login under name, replacing what was there. [Vault.Login] gives it back,
+// and [Vault.Get] does not. tokens are what is secret in it, to be struck out of texts.
+func (v *Vault) SetLogin(ctx context.Context, name string, value []byte, tokens []string) error {
+	return v.set(ctx, name, sealed{name, value, true, tokens})
+}
+
+func (v *Vault) set(ctx context.Context, name string, s sealed) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
-	if len(value) > MaxBytes {
+	if len(s.Value) > MaxBytes {
 		return fmt.Errorf("set secret %s: %w", name, ErrTooLarge)
 	}
 	id, err := v.identity(ctx)
 	if err != nil {
 		return fmt.Errorf("set secret %s: %w", name, err)
 	}
-	b, err := seal(id, sealed{name, value})
+	b, err := seal(id, s)
 	if err != nil {
 		return fmt.Errorf("set secret %s: %w", name, err)
 	}
@@ -141,8 +158,8 @@ func (v *Vault) Values(ctx context.Context) []string {
 	}
 	var values []string
 	for _, s := range infos {
-		if value, err := v.Get(ctx, s.Name); err == nil {
-			values = append(values, string(value))
+		if texts, err := v.Texts(ctx, s.Name); err == nil {
+			values = append(values, texts...)
 		}
 	}
 	return values
@@ -157,27 +174,57 @@ func (v *Vault) Version() string {
 	return st.ModTime().Format(time.RFC3339Nano)
 }
 
-// Get returns the value of a secret. It fails with [ErrNotFound] or [ErrDamaged].
+// Get returns the value of a secret. It fails with [ErrNotFound], [ErrDamaged] or [ErrLogin].
 func (v *Vault) Get(ctx context.Context, name string) ([]byte, error) {
-	if err := CheckName(name); err != nil {
+	s, err := v.get(ctx, name)
+	if err == nil && s.Login {
+		err = fmt.Errorf("secret %s: %w", name, ErrLogin)
+	}
+	if err != nil {
 		return nil, err
+	}
+	return s.Value, nil
+}
+
+// Login returns a login; ok is false for a secret that is not one. It fails with
+// [ErrNotFound] or [ErrDamaged].
+func (v *Vault) Login(ctx context.Context, name string) (value []byte, ok bool, err error) {
+	s, err := v.get(ctx, name)
+	if err != nil || !s.Login {
+		return nil, false, err
+	}
+	return s.Value, true, nil
+}
+
+// Texts are the value of a secret, or all that is secret in a login, to strike them out of
+// texts. It fails with [ErrNotFound] or [ErrDamaged].
+func (v *Vault) Texts(ctx context.Context, name string) ([]string, error) {
+	s, err := v.get(ctx, name)
+	if err != nil || s.Login {
+		return s.Tokens, err
+	}
+	return []string{string(s.Value)}, nil
+}
+
+func (v *Vault) get(ctx context.Context, name string) (s sealed, err error) {
+	if err := CheckName(name); err != nil {
+		return s, err
 	}
 	b, err := os.ReadFile(v.path(name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("secret %s: %w", name, ErrNotFound)
+		return s, fmt.Errorf("secret %s: %w", name, ErrNotFound)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("get secret %s: %w", name, err)
+		return s, fmt.Errorf("get secret %s: %w", name, err)
 	}
 	id, err := v.key.load(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("get secret %s: %w", name, err)
+		return s, fmt.Errorf("get secret %s: %w", name, err)
 	}
-	s, err := unseal(id, b)
-	if err != nil || s.Name != name {
-		return nil, fault.Errorf(fault.KindVerification, "secret %s: %w", name, ErrDamaged).WithHint("set it again: %s", fault.SetSecret(name))
+	if s, err = unseal(id, b); err != nil || s.Name != name {
+		return sealed{}, fault.Errorf(fault.KindVerification, "secret %s: %w", name, ErrDamaged).WithHint("set it again: %s", fault.SetSecret(name))
 	}
-	return s.Value, nil
+	return s, nil
 }
 
 // Has reports whether a secret of that name is set.

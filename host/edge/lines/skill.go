@@ -134,6 +134,7 @@ func (b *block) info(a admit.Info) {
 	if m.Type.IsCode() {
 		b.bounds("limits:   ", limit.Bounds(a.Bounds))
 	}
+	b.login(a)
 	b.isolation(a.Isolation)
 	b.python(a.Python)
 	if s, ok := m.Sessions(); ok {
@@ -163,6 +164,27 @@ func (b *block) python(by string) {
 		b.fact("python", "its scripts run on "+by+", with the folder as files")
 	case by != "":
 		b.fact("python", "its scripts run on "+by+", the small interpreter, which has no files and a part of the library"+b.behind("; for CPython: ", "%s", fault.InstallEngine("cpython")))
+	}
+}
+
+// login writes how the login stands at an MCP server that asks for one.
+func (b *block) login(a admit.Info) {
+	l := a.Login
+	again := b.behind("; log in: ", "%s", fault.LogInServer(a.Manifest.Name))
+	switch {
+	case l == nil && a.Installed != nil && admit.AsksForLogin(a.Manifest):
+		b.fact("login", "none"+again)
+	case l == nil:
+	case l.Ended != "":
+		b.fact("login", "ended: "+l.Ended+again)
+	default:
+		until := ""
+		if l.Renewed {
+			until = ", renewed by itself"
+		} else if l.Expires != nil {
+			until = ", until " + when(*l.Expires)
+		}
+		b.fact("login", fmt.Sprintf("by %s since %s%s%s", l.Issuer, when(l.Since), until, because(strings.Join(l.Scopes, " "), nil)))
 	}
 }
 

@@ -354,7 +354,7 @@ func (k *Keystore) checkSealed(ctx context.Context) error {
 			return err
 		}
 		for _, s := range infos {
-			if _, err := v.Get(ctx, s.Name); err != nil && (v != k.vault || s.Name != keyName) {
+			if _, err := v.Texts(ctx, s.Name); err != nil && (v != k.vault || s.Name != keyName) {
 				return fmt.Errorf("%s cannot be opened: bring back the identity that sealed it, or delete it: %w", v.File(s.Name), err)
 			}
 		}

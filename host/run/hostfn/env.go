@@ -3,6 +3,7 @@ package hostfn
 import (
 	"context"
 	"crypto/x509"
+	"errors"
 	"net"
 	"path"
 	"slices"
@@ -24,6 +25,19 @@ type SecretSource interface {
 	Get(ctx context.Context, name string) ([]byte, error)
 	Has(ctx context.Context, name string) (bool, error)
 }
+
+// A LoginSource is a SecretSource some of whose secrets are logins, of which only tokens are
+// given, and only for requests to the server of the login.
+type LoginSource interface {
+	SecretSource
+	// Token is the token for a request to an address. refused is one that the server did not
+	// take, for which another is wanted; or empty. ok is false for a secret that is not a
+	// login, and for none. Errors wrap [ErrLogin] when a person has to log in again.
+	Token(ctx context.Context, name, to, refused string) (token string, ok bool, err error)
+}
+
+// ErrLogin means that a login does not hold any more: a person has to log in again.
+var ErrLogin = errors.New("the login has ended")
 
 // Injection makes the host add a secret to requests as a header. The guest sees neither.
 type Injection struct {
@@ -181,6 +195,7 @@ type Env struct {
 	vars     map[string][]byte
 	varBytes int64
 	last     lastResponse
+	lent     map[string]string // tokens of logins that went with requests, by the name of the secret
 	closed   bool
 	adrift   bool // it named a file by a relative path, without a workspace
 }

@@ -3,6 +3,7 @@ package hostfn
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -85,7 +86,7 @@ func (e *Env) inject(ctx context.Context, r outgoing, h http.Header) error {
 		if err != nil {
 			continue
 		}
-		value, ok, err := e.secret(ctx, in.Secret)
+		value, ok, err := e.credential(ctx, in.Secret, r, "")
 		if err != nil {
 			return err
 		}
@@ -103,6 +104,49 @@ func (e *Env) inject(ctx context.Context, r outgoing, h http.Header) error {
 		h.Set(in.Header, in.Prefix+value)
 	}
 	return nil
+}
+
+// credential is what goes with a request: the token of a login, or the value of a secret.
+// refused is a token that the server did not take.
+func (e *Env) credential(ctx context.Context, name string, r outgoing, refused string) (value string, ok bool, err error) {
+	logins, there := e.s.Secrets.(LoginSource)
+	if !there {
+		return e.secret(ctx, name)
+	}
+	value, ok, err = logins.Token(ctx, name, r.to.URL(), refused)
+	switch {
+	case errors.Is(err, ErrLogin):
+		return "", false, failf(KindLogin, "%s", err).because(err)
+	case err != nil && ok:
+		return "", false, failf(KindIO, "the secret %s cannot be used: %s", name, err).because(err)
+	case err != nil:
+		return "", false, secretFailure(name, err)
+	case !ok:
+		return e.secret(ctx, name)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.lent == nil {
+		e.lent = map[string]string{}
+	}
+	e.lent[name] = value
+	return value, true, nil
+}
+
+// renewed reports whether there is another token for a request that a server answered with
+// 401, in the place of that of a login that went with it.
+func (e *Env) renewed(ctx context.Context, r outgoing) (bool, error) {
+	for _, in := range e.s.Injections {
+		e.mu.Lock()
+		refused := e.lent[in.Secret]
+		e.mu.Unlock()
+		if refused == "" || !in.matches(r) {
+			continue
+		}
+		value, ok, err := e.credential(ctx, in.Secret, r, refused)
+		return ok && value != refused, err
+	}
+	return false, nil
 }
 
 // credentialsIn returns what a server takes out of a header field for the credential itself, and may answer without

@@ -22,6 +22,8 @@ const (
 	KindChanged Kind = "changed"
 	// KindServer: the server did what it must not, or ended.
 	KindServer Kind = "server"
+	// KindLogin: the server wants another token than there is, which a person gets by logging in.
+	KindLogin Kind = "login"
 )
 
 // ServerCall is the name by which a call of an MCP server passes the tape. It is not a
@@ -66,7 +68,8 @@ func (e *Env) Server(ctx context.Context, program bool, meta any, arguments []by
 func Fail(k Kind, message string, cause error) error { return failf(k, "%s", message).because(cause) }
 
 // RoundTrip sends a request as a guest's is sent: grants, policies and limits are the same,
-// and secrets are put in where they belong. The body of the answer is read whole.
+// and secrets are put in where they belong. The body of the answer is read whole. When the
+// server does not take the token of a login, the request is sent once more with another.
 func (e *Env) RoundTrip(req *http.Request) (*http.Response, error) {
 	r := outgoing{method: req.Method, url: req.URL.String(), header: req.Header.Clone()}
 	if req.Body != nil {
@@ -77,6 +80,12 @@ func (e *Env) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 	in, err := e.fetch(req.Context(), r)
+	if err == nil && in.status == http.StatusUnauthorized && r.prepare() == nil {
+		var again bool
+		if again, err = e.renewed(req.Context(), r); again && err == nil {
+			in, err = e.fetch(req.Context(), r)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

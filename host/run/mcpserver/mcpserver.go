@@ -26,8 +26,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
+	"github.com/skillet-run/skillet/host/run/mcplogin"
 	"github.com/skillet-run/skillet/internal/text"
 	"github.com/skillet-run/skillet/manifests"
 )
@@ -63,6 +63,9 @@ var (
 	// ErrUnknownCaller means that a server at an address wants another token than it was sent,
 	// or one at all.
 	ErrUnknownCaller = errors.New("the server asks who calls")
+	// ErrScope means that the token that a server was sent is not for what was asked of it. The
+	// typed error is [ScopeError].
+	ErrScope = errors.New("the token is not for that")
 	// ErrInput means that the server wants to ask a person, which is not done.
 	ErrInput = errors.New("the MCP server asks for input from a person or a model, which Skillet does not give to servers")
 	// errTools means that the list of tools is too long.
@@ -79,6 +82,24 @@ func (e *ChangedError) Error() string { return ErrChanged.Error() + ": " + e.Dif
 
 // Is reports whether target is ErrChanged.
 func (e *ChangedError) Is(target error) bool { return target == ErrChanged }
+
+// A ScopeError says what a token has to be for. errors.Is matches [ErrScope].
+type ScopeError struct {
+	Host string
+	// Scopes are those that the server names; none when it does not.
+	Scopes []string
+}
+
+// Error names the scopes.
+func (e *ScopeError) Error() string {
+	if len(e.Scopes) == 0 {
+		return fmt.Sprintf("%s: %s wants one with another scope, and does not say which", ErrScope, e.Host)
+	}
+	return fmt.Sprintf("%s: %s wants one with the scope %s", ErrScope, e.Host, strings.Join(e.Scopes, " "))
+}
+
+// Is reports whether target is ErrScope.
+func (e *ScopeError) Is(target error) bool { return target == ErrScope }
 
 // A Result is what a tool answered.
 type Result struct {
@@ -234,8 +255,8 @@ type carried struct {
 func (c *carried) RoundTrip(r *http.Request) (*http.Response, error) {
 	res, err := c.by.RoundTrip(r)
 	why := err
-	if err == nil && res.StatusCode == http.StatusUnauthorized {
-		why = asksWhoCalls(r.URL.Host, res.Header)
+	if err == nil {
+		why = refusal(r.URL.Host, res)
 	}
 	if why != nil {
 		c.mu.Lock()
@@ -247,18 +268,35 @@ func (c *carried) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// asksWhoCalls is the error for a server that lets nobody in without a token, or not with the one
-// it was sent. It may say where it is written who gives tokens (RFC 9728, section 5.1).
-func asksWhoCalls(host string, h http.Header) error {
-	at := ""
-	challenges, _ := oauthex.ParseWWWAuthenticate(h.Values("WWW-Authenticate")) // nothing of one that cannot be read
-	for _, c := range challenges {
-		if u := c.Params["resource_metadata"]; u != "" {
-			at = "; who gives tokens is at " + text.Short(text.Plain(u), maxText)
+// refusal is the error for a server that lets nobody in without a token, or not with the one
+// it was sent; nil for another answer. It may say where it is written who gives tokens (RFC 9728, section 5.1), or
+// what the token has to be for (RFC 6750, section 3.1).
+func refusal(host string, res *http.Response) error {
+	if res.StatusCode != http.StatusUnauthorized && res.StatusCode != http.StatusForbidden {
+		return nil
+	}
+	says := mcplogin.Challenge(res.Header)
+	if res.StatusCode == http.StatusForbidden {
+		if says["error"] != "insufficient_scope" {
+			return nil
 		}
+		e := &ScopeError{Host: host}
+		for _, s := range strings.Fields(says["scope"]) {
+			if len(e.Scopes) < maxScopes {
+				e.Scopes = append(e.Scopes, text.Short(text.Plain(s), maxText))
+			}
+		}
+		return e
+	}
+	at := ""
+	if u := says["resource_metadata"]; u != "" {
+		at = "; who gives tokens is at " + text.Short(text.Plain(u), maxText)
 	}
 	return fmt.Errorf("%w: %s answers 401%s", ErrUnknownCaller, host, at)
 }
+
+// maxScopes is how many scopes of a server are named.
+const maxScopes = 20
 
 // explain is why the carrier failed, or else err.
 func (c *carried) explain(err error) error {

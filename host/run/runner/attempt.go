@@ -26,7 +26,8 @@ type attempt struct {
 	compile time.Duration // 0 when the module was there
 	env     *hostfn.Env
 	reply   sandbox.Result
-	folder  *folder // what its scripts run with; nil for another target
+	folder  *folder  // what its scripts run with; nil for another target
+	scopes  []string // that an MCP server wants a token for
 
 	ran      bool  // the guest was run
 	guestErr error // how it ended

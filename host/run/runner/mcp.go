@@ -79,11 +79,22 @@ func (m mcpCall) failure(told hostfn.Answer) error {
 		return nil
 	case f.Kind == hostfn.KindDenied:
 		return f
+	case f.Kind == hostfn.KindLogin:
+		return m.a.logIn(f.Message)
 	case f.Kind == hostfn.KindChanged:
 		return fault.Errorf(fault.KindVerification, "%s", f.Message).
 			WithHint("%s shows what is different and asks about it; until then it is not called", fault.Update(m.a.manifest.Name))
 	}
 	return &sandbox.GuestError{Kind: string(f.Kind), Message: f.Message}
+}
+
+// logIn is the error for a server that wants another token: a person gets it.
+func (a *attempt) logIn(why string) error {
+	remedy := fault.LogInServer(a.manifest.Name).With(fault.FieldURL, a.manifest.MCP.URL)
+	for _, s := range a.scopes {
+		remedy = remedy.With(fault.FieldScope, s)
+	}
+	return fault.Errorf(fault.KindSkill, "%s", why).WithHint("log in there: %s; or store a token of it with %s, and add it again with the name of that secret", remedy, fault.SetSecret("NAME"))
 }
 
 // maxFailure bounds what is kept of the error of a tool, in bytes.
@@ -103,20 +114,26 @@ func (m mcpCall) act(ctx context.Context) (any, []byte, error) {
 		r, err = m.atProgram(ctx, input)
 	}
 	if err != nil {
-		return nil, nil, asHostFailure(err)
+		return nil, nil, m.a.asHostFailure(err)
 	}
 	return mcpTold{r.Failed}, r.Output, nil
 }
 
 // asHostFailure is an error of a server as the caller is told it.
-func asHostFailure(err error) error {
+func (a *attempt) asHostFailure(err error) error {
 	var refused *hostfn.DeniedError
 	var told *hostfn.Failure
+	var scope *mcpserver.ScopeError
+	if errors.As(err, &scope) {
+		a.scopes = scope.Scopes
+	}
 	switch {
 	case errors.As(err, &refused):
 		return refused
 	case errors.As(err, &told):
 		return told
+	case errors.Is(err, mcpserver.ErrUnknownCaller), errors.Is(err, mcpserver.ErrScope):
+		return hostfn.Fail(hostfn.KindLogin, err.Error(), err)
 	case errors.Is(err, mcpserver.ErrChanged), errors.Is(err, mcpserver.ErrNotPinned):
 		return hostfn.Fail(hostfn.KindChanged, err.Error(), err)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -228,18 +245,17 @@ func (r *Runner) Offer(ctx context.Context, c Call) (mcpserver.Offer, error) {
 	if err == nil {
 		return o, nil
 	}
-	e := classified(explain(a.run, a.result.Denials, refusalOf(asHostFailure(err))))
+	e := classified(explain(a.run, a.result.Denials, a.refusalOf(a.asHostFailure(err))))
 	return o, e
 }
 
 // refusalOf is an error with its kind.
-func refusalOf(err error) error {
+func (a *attempt) refusalOf(err error) error {
 	var told *hostfn.Failure
-	if errors.As(err, &told) && errors.Is(err, mcpserver.ErrUnknownCaller) {
-		return fault.Errorf(fault.KindSkill, "%s", told.Message).
-			WithHint("store a token of it with %s, and give the name of that secret with its address", fault.SetSecret("NAME"))
+	if errors.As(err, &told) && told.Kind == hostfn.KindLogin {
+		return a.logIn(told.Message)
 	}
-	if errors.As(err, &told) && told.Kind == hostfn.KindServer {
+	if errors.As(err, &told) && (told.Kind == hostfn.KindServer || told.Kind == hostfn.KindIO) {
 		return fault.Errorf(fault.KindSkill, "%s", told.Message)
 	}
 	if errors.As(err, &told) && told.Kind == hostfn.KindChanged {
