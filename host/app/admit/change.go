@@ -121,9 +121,9 @@ func (p *Plan) request(got *source.Fetched, needed bool) install.Request {
 	req.Person, _ = p.by.(approval.Human)
 	if p.model != "" {
 		req.ProposedBy = "model:" + p.model
-		if !needed { // what is needed was not written by the model
-			req.Origin = registry.OriginGenerated
-		}
+	}
+	if (p.model != "" || p.made) && !needed { // what is needed was not written by the model
+		req.Origin = registry.OriginGenerated
 	}
 	return req
 }

@@ -43,6 +43,7 @@ type Arrival struct {
 	Name string
 
 	got   *source.Fetched
+	made  bool // by this program, see [Service.Propose]
 	err   error
 	batch *Batch
 }

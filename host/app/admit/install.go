@@ -77,7 +77,8 @@ func (c Install) reachable(by approval.Principal) error {
 // arrived plans the installation of a package that was fetched.
 func (p *Plan) arrived(ctx context.Context, s *Service, a *Arrival, c Install) error {
 	m := a.got.Package.Manifest()
-	p.Skill, p.To, p.Proposed = m.Name, m.Version, p.model != ""
+	p.made = a.made
+	p.Skill, p.To, p.Proposed = m.Name, m.Version, p.model != "" || a.made
 	if _, person := p.by.(approval.Human); !person {
 		p.Proposed = true
 	}

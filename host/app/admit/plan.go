@@ -78,6 +78,7 @@ type Plan struct {
 	since     *install.State
 	terms     Terms
 	model     string
+	made      bool // the package that was named is one that this program made
 	rationale string
 	group     install.Group
 	closure   *closure.Plan
