@@ -75,7 +75,7 @@ func (h *Host) wire() {
 	h.installer = install.New(h.ledger, h.registry, h.approvals, h.trust, h.watch.Current, h.runner, h.tester, h.home)
 	h.wireWork()
 	h.wireGovern()
-	h.wireAdmit()
+	h.wireAdmit(s)
 	if h.upkeep == nil { // it goes on with the parts that there are when the store was replaced
 		h.upkeep = upkeep.New(h.log, h.upkeepParts())
 	}
@@ -96,9 +96,6 @@ func (h *Host) wireInvoke(s config.Settings) {
 		Skills: h.skills, Sources: h.sources, Runner: h.runner, Approvals: h.approvals, Secrets: h.secrets.Vault,
 		Recordings: h.recordings, Replays: h.replays, Sessions: h.sessions, Ceilings: h.ceilings(), Warm: h.expectRecord,
 	})
-	h.code = code.New(h.log.Named("code"), code.Parts{
-		Invoke: h.invoke, Skills: h.skills, Registry: h.registry, Runner: h.runner, Approvals: h.approvals, Store: h.store, CatchUp: h.CatchUp, Now: h.watch.Now,
-	}, code.Settings{Enabled: s.Code.Enabled, ToolsBudget: s.MCP.ToolsBudget})
 }
 
 // expectRecord opens the key that signs the record of the first call, while that call is
@@ -171,12 +168,15 @@ func (h *Host) keepHistory(ctx context.Context) {
 	}
 }
 
-func (h *Host) wireAdmit() {
+func (h *Host) wireAdmit(s config.Settings) {
 	h.admit = admit.New(h.log.Named("admit"), admit.Parts{
 		Registry: h.registry, Approvals: h.approvals, Trust: h.trust, Installer: h.installer, Runner: h.runner, Sources: h.sources, Invoke: h.invoke,
 		Recordings: h.recordings, Shadow: h.tries.Shadow, Evidence: h.evidence,
 		Sign: h.govern.Keys.Sign, CatchUp: h.CatchUp, Now: h.watch.Now, Ceilings: h.ceilings(), Engines: script.Names(), Home: h.home, Logins: h.secrets,
 	})
+	h.code = code.New(h.log.Named("code"), code.Parts{
+		Invoke: h.invoke, Skills: h.skills, Registry: h.registry, Runner: h.runner, Approvals: h.approvals, Store: h.store, CatchUp: h.CatchUp, Now: h.watch.Now, Redact: h.redactor(context.Background()).Text, Calls: h.calls, Tester: h.tester, Proposals: h.admit,
+	}, code.Settings{Enabled: s.Code.Enabled, ToolsBudget: s.MCP.ToolsBudget})
 }
 
 // wireModels makes what answers the model calls of skills: the runner is made with it.

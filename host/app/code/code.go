@@ -24,7 +24,9 @@ import (
 	"github.com/skillet-run/skillet/host/base/store"
 	"github.com/skillet-run/skillet/host/base/task"
 	"github.com/skillet-run/skillet/host/record/approval"
+	"github.com/skillet-run/skillet/host/record/journal"
 	"github.com/skillet-run/skillet/host/record/registry"
+	"github.com/skillet-run/skillet/host/run/casetest"
 	"github.com/skillet-run/skillet/host/run/runner"
 )
 
@@ -40,6 +42,12 @@ type Parts struct {
 	// when anything was decided.
 	CatchUp func(context.Context) error
 	Now     func() uint64
+	// Redact strikes the values of secrets out of a text, and Calls are the runs on record.
+	Redact func(string) string
+	Calls  *journal.Journal
+	// Tester runs the test cases of packages, and Proposals are where they are proposed.
+	Tester    *casetest.Tester
+	Proposals Proposer
 }
 
 // Settings are what can be chosen. The zero value lets nothing run.

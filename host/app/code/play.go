@@ -257,6 +257,7 @@ func (p *play) HostCall(ctx context.Context, c hostfn.HostCall, act func(context
 			return p.stop(err)
 		}
 	}
+	p.r.tape(len(st.Answer))
 	if p.bytes += len(st.Answer); p.bytes > MaxAnswers {
 		return p.stop(fault.Errorf(fault.KindLimit, "the answers of tools have more than %d MB together", MaxAnswers>>20))
 	}
@@ -279,6 +280,9 @@ func (p *play) take(a asked, input []byte) (*step, error) {
 	if len(input) <= maxShown && json.Valid(input) {
 		want.Shown = slices.Clone(input)
 	}
+	if want.asked = a.Tool; p.r.tape(len(input)) {
+		want.body = slices.Clone(input)
+	}
 	p.next++
 	if p.next > len(p.r.steps) {
 		if p.next > MaxCalls {
@@ -288,6 +292,7 @@ func (p *play) take(a asked, input []byte) (*step, error) {
 		return want, nil
 	}
 	st := p.r.steps[p.next-1]
+	st.body, st.asked = want.body, want.asked
 	if st.Skill != want.Skill || st.Tool != want.Tool && want.Tool != "" || st.Input != want.Input {
 		return nil, p.diverged("call %d was of %s:%s, and is of %s:%s with other words now", p.next, st.Skill, st.Tool, want.Skill, want.Tool)
 	}
@@ -356,6 +361,7 @@ func (p *play) target(ctx context.Context, st *step, body []byte) (invoke.Target
 		return t, nil, fault.Wrap(fault.KindDenied, err)
 	}
 	st.Tool, st.Again = tool.Name, tool.ReadOnly || tool.Idempotent
+	st.Version, st.Digest = t.Manifest().Version, t.Package().Digest()
 	return t, inputOf(tool, body), nil
 }
 

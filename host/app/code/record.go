@@ -29,6 +29,8 @@ import (
 //	code/end/ID/PART    -> JSON: what is answered when the request comes again
 //	code/same/HASH      -> the ID of a run that has not ended, by what is asked and by whom
 //	code/key/HASH       -> JSON: the ID of a run, by the key of a request and by whom
+//	code/kept/ID        -> JSON: a run that has ended, of any kind, see kept.go
+//	code/tape/ID        -> JSON: what it did
 const (
 	runKey  = "code/run/"
 	textKey = "code/text/"
@@ -85,13 +87,18 @@ type step struct {
 	Why      string     `json:"why,omitempty"`      // it waits
 	RunID    task.RunID `json:"run_id,omitempty"`
 	// Answer is what the script was told; Parts is in how many parts it is kept when it is long.
-	Answer   json.RawMessage `json:"answer,omitempty"`
-	Parts    int             `json:"parts,omitempty"`
-	Kind     string          `json:"kind,omitempty"` // of the error that the script was told
-	Told     string          `json:"told,omitempty"` // and its words
-	Error    *fault.Error    `json:"error,omitempty"`
-	Fuel     uint64          `json:"fuel,omitempty"`
-	revision uint64          // of what is in the store; 0 when it is not there
+	Answer json.RawMessage `json:"answer,omitempty"`
+	Parts  int             `json:"parts,omitempty"`
+	Kind   string          `json:"kind,omitempty"` // of the error that the script was told
+	Told   string          `json:"told,omitempty"` // and its words
+	Error  *fault.Error    `json:"error,omitempty"`
+	Fuel   uint64          `json:"fuel,omitempty"`
+	// Version and Digest are those of the package that was called; empty when none was.
+	Version  string           `json:"version,omitempty"`
+	Digest   manifests.Digest `json:"digest,omitempty"`
+	revision uint64           // of what is in the store; 0 when it is not there
+	body     []byte           // the input as the script wrote it, as long as that is kept
+	asked    string           // the tool as the script named it
 }
 
 // A run is a script that is run or waits.
@@ -102,6 +109,7 @@ type run struct {
 	code     string
 	data     json.RawMessage
 	steps    []*step
+	taped    int  // bytes of what it did, see kept.go
 	durable  bool // it is in the store
 	lock     store.Lock
 	lost     context.Context // ends when another has taken the run over
@@ -424,10 +432,15 @@ func (r *run) put(ctx context.Context, st *step) error {
 
 // finish writes how a run stands. One that has ended is only kept to be answered again.
 func (r *run) finish(ctx context.Context, res Result) error {
+	ctx = context.WithoutCancel(ctx)
+	if res.Status == Done || res.Status == Failed {
+		if err := r.s.keep(ctx, r, res); err != nil { // what was done is done all the same
+			r.s.log.Warn("what a script did is not kept, and no skill can be made of it", "run", r.head.ID, "err", err)
+		}
+	}
 	if !r.durable {
 		return nil
 	}
-	ctx = context.WithoutCancel(ctx)
 	b, err := json.Marshal(res)
 	if err == nil {
 		err = r.s.forget(ctx, endKey+r.head.ID+"/")
