@@ -98,18 +98,8 @@ func TestReviewWalksThroughWhatWaits(t *testing.T) {
 // with approve, and what it cannot be said of is refused in the same words.
 func TestReviewApprovesALoop(t *testing.T) {
 	t.Parallel()
-	if !interpreted(t) {
-		t.Skip("the engine of JavaScript cannot be had")
-	}
 	p := newPerson(t)
-	shelf, err := shelved()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := shelf.lend(p.home); err != nil {
-		t.Fatal(err)
-	}
-	p.must(0, "engine", "add", "qjs", "--yes")
+	p.withEngine()
 	url, asked := p.web()
 	p.write("home/policies/ask.cedar", []byte(asksAboutRequests))
 	p.write("loop.js", []byte("let n = 0;\nfor (; n < 3; n++) await tools.web.fetch({ url: data });\nn\n"))

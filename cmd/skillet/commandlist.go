@@ -10,6 +10,7 @@ func (t *terminal) list() []*cli.Command {
 		t.installCommand(),
 		t.runCommand(),
 		t.codeCommand(),
+		t.proposeCommand(),
 		t.testCommand(),
 		t.replayCommand(),
 		t.listCommand(),

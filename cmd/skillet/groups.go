@@ -17,7 +17,7 @@ var groups = []struct {
 	{"Moving skills", []string{"export", "import", "lock", "sync", "pull", "push", "login", "logout"}},
 	{"Rights and trust", []string{"policy", "secret", "key", "trust", "scan", "explain"}},
 	{"Agents and tasks", []string{"task", "chat", "acp", "agent", "provider", "memory"}},
-	{"Writing skills", []string{"new", "build", "dev", "test", "inspect", "bench", "engine", "pack"}},
+	{"Writing skills", []string{"new", "build", "dev", "test", "inspect", "bench", "engine", "pack", "propose"}},
 	{"Services", []string{"serve", "mcp", "service", "token"}},
 	{"Looking after it", []string{"logs", "events", "top", "stats", "config", "store", "gc", "upgrade", "version", "completion", "exit-codes", "help"}},
 }

@@ -29,6 +29,7 @@ var answerTypes = []struct {
 	{"install", []reflect.Type{reflect.TypeFor[[]admit.Installed](), reflect.TypeFor[admit.Installed]()}},
 	{"run", []reflect.Type{reflect.TypeFor[invoke.Rendered](), reflect.TypeFor[invoke.Result]()}},
 	{"code", []reflect.Type{reflect.TypeFor[code.Result]()}},
+	{"propose", []reflect.Type{reflect.TypeFor[code.Made]()}},
 	{"test", []reflect.Type{reflect.TypeFor[author.Tested]()}},
 	{"replay", []reflect.Type{reflect.TypeFor[invoke.Replayed]()}},
 	{"list", []reflect.Type{reflect.TypeFor[[]admit.Skill](), reflect.TypeFor[[]api.Skill]()}},

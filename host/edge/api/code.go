@@ -25,11 +25,32 @@ type runScript struct {
 	Body Script
 }
 
+// A SkillOfScript says what a skill is called that is made of the run of a script.
+type SkillOfScript struct {
+	Name        string `json:"name,omitempty" maxLength:"64" doc:"That of the skill; without it, it is made of the script."`
+	Version     string `json:"version,omitempty" maxLength:"128" doc:"1.0.0 unless it is said."`
+	Description string `json:"description,omitempty" maxLength:"2048" doc:"What it does; without it, it says what the script calls."`
+	Rationale   string `json:"rationale,omitempty" maxLength:"2000" doc:"Why it should be installed."`
+	Dry         bool   `json:"dry_run,omitempty" doc:"Makes it, and proposes nothing."`
+}
+
+type proposeScript struct {
+	Run  string `path:"run" maxLength:"100" doc:"The id of a run that has ended well, or last for the newest of the caller's."`
+	Body SkillOfScript
+}
+
 func scripts(a *API) {
 	add(a, route{
 		method: http.MethodPost, path: "/v1/code", id: "run-script", tag: "calls", body: MaxInput,
 		summary: "Runs a script that calls tools; the answer is 200 whenever it was run, and status says how it stands", rights: needs(govern.RightCall),
 	}, a.runScript)
+	add(a, route{
+		method: http.MethodPost, path: "/v1/code/{run}/propose", id: "propose-script", tag: "changes",
+		summary: "Makes a skill of a script that ran, and proposes it: it waits for a person", rights: needs(govern.RightPropose),
+	}, func(ctx context.Context, p govern.Pass, in *proposeScript) (code.Made, error) {
+		b := in.Body
+		return a.s.Code.Propose(ctx, p.By(), code.Propose{Run: in.Run, Name: b.Name, Version: b.Version, Description: b.Description, Rationale: b.Rationale, Dry: b.Dry})
+	})
 }
 
 func (a *API) runScript(ctx context.Context, p govern.Pass, in *runScript) (code.Result, error) {

@@ -17,4 +17,8 @@ func TestScriptsOverREST(t *testing.T) {
 	s.as(caller, 422, "POST", "/v1/code", `{"code":"1","language":"perl"}`)
 	s.as(caller, 404, "POST", "/v1/code", `{"run_id":"0197c3a2-7c1e-7e55-9a51-6d1f0c8d2b11"}`)
 	s.as(viewer, 403, "POST", "/v1/code", `{"code":"1"}`)
+	s.as(operator, 404, "POST", "/v1/code/0197c3a2-7c1e-7e55-9a51-6d1f0c8d2b11/propose", `{}`)
+	s.as(agent, 404, "POST", "/v1/code/last/propose", `{"name":"sum"}`)
+	s.as(operator, 422, "POST", "/v1/code/last/propose", `{"name":1}`)
+	s.as(caller, 403, "POST", "/v1/code/last/propose", `{}`)
 }

@@ -46,6 +46,8 @@ var mayUse = map[string][]govern.Role{
 	"grant":         {approver},
 	"revoke-grants": {approver},
 
+	"propose-script": {operator, approver, agent},
+
 	"plan-install":  {operator, approver, agent},
 	"plan-update":   {operator, approver, agent},
 	"plan-rollback": {operator, approver, agent},
