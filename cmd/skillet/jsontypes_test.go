@@ -5,25 +5,25 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// TestSchemasOfAnswers keeps the JSON of commands: it changes only with its version.
+// TestSchemasOfAnswers keeps the JSON of commands: what a release has changes only with its
+// version. The first line of the file names the last release, as the changelog does, and rows that
+// are marked are of schemas which that has: they are marked by -update when there is a new release.
 func TestSchemasOfAnswers(t *testing.T) {
 	const path = "testdata/json-schemas.txt"
 	kept, err := os.ReadFile(path)
 	if err != nil && !*update {
 		t.Fatal(err)
 	}
-	was := map[string]string{}
-	for line := range strings.Lines(string(kept)) {
-		command, rest, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		was[command] = rest
-	}
-	var now strings.Builder
+	released, was := readSchemas(string(kept))
+	last := lastRelease(t)
+	now := "released\t" + last + "\n"
 	for _, a := range answerTypes {
 		doc, err := answerSchema(a.command)
 		if err != nil {
@@ -33,17 +33,67 @@ func TestSchemasOfAnswers(t *testing.T) {
 		if _, err := compiled(doc); err != nil {
 			t.Errorf("%s: %v", a.command, err)
 		}
-		row := fmt.Sprintf("%d\t%x", answerVersion(a.command), sha256.Sum256(doc))
-		if was[a.command] != row && !*update {
-			t.Errorf("the JSON of %s is not what it was: raise its version in answerVersions when a release has it, and run go test ./cmd/skillet -run TestSchemasOfAnswers -update", a.command)
+		row := schemaRow{version: fmt.Sprint(answerVersion(a.command)), sum: fmt.Sprintf("%x", sha256.Sum256(doc))}
+		before := was[a.command]
+		row.released = before.sum == row.sum && before.version == row.version && (before.released || released != last)
+		switch {
+		case before.released && before.sum != row.sum && before.version == row.version:
+			t.Errorf("the JSON of %s is not what release %s has: raise its version in answerVersions", a.command, released)
+		case (released != last || before != row) && !*update:
+			t.Errorf("the JSON of %s is not what it was: run go test ./cmd/skillet -run TestSchemasOfAnswers -update", a.command)
 		}
-		fmt.Fprintf(&now, "%s\t%s\n", a.command, row)
+		now += a.command + "\t" + row.String() + "\n"
 	}
 	if *update && !t.Failed() {
-		if err := os.WriteFile(path, []byte(now.String()), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(now), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// A schemaRow is the schema of a command as the file has it.
+type schemaRow struct {
+	version, sum string
+	released     bool
+}
+
+func (r schemaRow) String() string {
+	text := r.version + "\t" + r.sum
+	if r.released {
+		text += "\treleased"
+	}
+	return text
+}
+
+// readSchemas reads the last release, and the rows by command.
+func readSchemas(text string) (released string, rows map[string]schemaRow) {
+	rows = map[string]schemaRow{}
+	for line := range strings.Lines(text) {
+		cells := strings.Split(strings.TrimSpace(line), "\t")
+		switch {
+		case len(cells) == 2:
+			released = cells[1]
+		case len(cells) > 2:
+			rows[cells[0]] = schemaRow{cells[1], cells[2], len(cells) > 3}
+		}
+	}
+	return released, rows
+}
+
+var releaseInChangelog = regexp.MustCompile(`(?m)^## ([0-9]\S*)`)
+
+// lastRelease is the last version that the changelog has.
+func lastRelease(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile("../../CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := releaseInChangelog.FindSubmatch(b)
+	if m == nil {
+		t.Fatal("the changelog names no release")
+	}
+	return string(m[1])
 }
 
 func compiled(doc []byte) (*jsonschema.Schema, error) {

@@ -14,7 +14,7 @@ func packageFlags(own ...cli.Flag) []cli.Flag {
 	}
 	return append(own,
 		fullFlag(),
-		accept(admit.TrustSigner, "accept another signer than the one that is remembered for the skill"),
+		&cli.StringSliceFlag{Name: flagName(string(admit.TrustSigner)), Usage: "accept the signer with this `FINGERPRINT`, although another one is remembered for the skill; may be repeated"},
 		accept(admit.AcceptSource, "accept that it comes from elsewhere than the version before"),
 		accept(admit.AllowUnsigned, "accept a package without a signature that can be verified"),
 		despiteFlag(),
@@ -31,7 +31,10 @@ func despiteFlag() cli.Flag {
 // accepted are the flags by which a person accepts what a package lacks.
 func accepted(c *cli.Context) []admit.Flag {
 	var flags []admit.Flag
-	for _, f := range []admit.Flag{admit.TrustSigner, admit.AcceptSource, admit.AllowUnsigned} {
+	for _, signer := range c.StringSlice(flagName(string(admit.TrustSigner))) {
+		flags = append(flags, admit.TrustSigner.Of(signer))
+	}
+	for _, f := range []admit.Flag{admit.AcceptSource, admit.AllowUnsigned} {
 		if c.Bool(flagName(string(f))) {
 			flags = append(flags, f)
 		}

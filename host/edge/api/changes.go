@@ -22,7 +22,7 @@ type Planned struct {
 type Acceptance struct {
 	Workspace     string   `json:"workspace,omitempty" doc:"The absolute directory that relative paths in manifests mean."`
 	AllowUnsigned bool     `json:"allow_unsigned,omitempty" doc:"Accepts a package that nobody signed."`
-	TrustSigner   bool     `json:"trust_signer,omitempty" doc:"Accepts a signer who is not known, or another than before."`
+	TrustSigner   string   `json:"trust_signer,omitempty" maxLength:"500" doc:"The fingerprint of the signer that is accepted although another signed the skill before." example:"key:sha256:3f0c…"`
 	AcceptSource  bool     `json:"accept_source,omitempty" doc:"Accepts another place than the skill came from before."`
 	Despite       []string `json:"despite,omitempty" nullable:"false" maxItems:"100" doc:"Proposals of the same bytes that were turned down."`
 }
@@ -32,7 +32,7 @@ func (t Acceptance) terms() admit.Terms {
 	for _, f := range []struct {
 		given bool
 		flag  admit.Flag
-	}{{t.AllowUnsigned, admit.AllowUnsigned}, {t.TrustSigner, admit.TrustSigner}, {t.AcceptSource, admit.AcceptSource}} {
+	}{{t.AllowUnsigned, admit.AllowUnsigned}, {t.TrustSigner != "", admit.TrustSigner.Of(t.TrustSigner)}, {t.AcceptSource, admit.AcceptSource}} {
 		if f.given {
 			terms.Accepted = append(terms.Accepted, f.flag)
 		}

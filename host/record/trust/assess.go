@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/skillet-run/skillet/host/base/fault"
 
@@ -56,9 +57,38 @@ const (
 	AllowUnsigned Flag = "--allow-unsigned"
 )
 
-// field is the field of a request that says it.
-func (f Flag) field() fault.Field {
-	return fault.Field(strings.ReplaceAll(strings.TrimPrefix(string(f), "--"), "-", "_"))
+// Of is [TrustSigner] for one signer: its fingerprint in full, with or without what stands before
+// the digits, or the identity of a keyless signer.
+func (f Flag) Of(signer string) Flag { return f + " " + Flag(signer) }
+
+// parts are a flag and the signer that it names; empty for none, as older decisions have it.
+func (f Flag) parts() (flag Flag, signer string) {
+	name, signer, _ := strings.Cut(string(f), " ")
+	return Flag(name), signer
+}
+
+// names reports whether a flag means a signer.
+func (f Flag) names(s signature.Signer) bool {
+	flag, text := f.parts()
+	if flag != TrustSigner {
+		return false
+	}
+	for _, before := range []string{"", "key:", "key:sha256:"} {
+		if before+text == string(s) {
+			return true
+		}
+	}
+	return f == TrustSigner
+}
+
+// set adds the field of a request that says it.
+func (f Flag) set(r fault.Remedy) fault.Remedy {
+	flag, signer := f.parts()
+	field := fault.Field(strings.ReplaceAll(strings.TrimPrefix(string(flag), "--"), "-", "_"))
+	if signer == "" {
+		return r.With(field)
+	}
+	return r.With(field, signer)
 }
 
 // A Question is a package to judge, with its signatures verified.
@@ -83,6 +113,59 @@ type Finding struct {
 	Hint string `json:"hint,omitempty"`
 	// Remedies are what Hint speaks of.
 	Remedies []fault.Remedy `json:"remedies,omitempty"`
+	// Signers are who signed it and who did before, where that is another; empty otherwise.
+	Signers []Standing `json:"signers,omitempty"`
+}
+
+// A Standing is what is known of a signer of a skill.
+type Standing struct {
+	Signer signature.Signer `json:"signer"`
+	// Title is what a person calls it, and Since when it became known here; zero for one that is not.
+	Title string    `json:"title"`
+	Since time.Time `json:"since,omitzero"`
+	// Before is true for who signed the versions before.
+	Before bool `json:"before,omitempty"`
+	// Skills are those that it signs here, by name.
+	Skills []string `json:"skills" nullable:"false"`
+}
+
+// words are a standing in one line.
+func (s Standing) words() string {
+	all := []string{string(s.Signer), "not known here until now"}
+	if !s.Since.IsZero() {
+		all[1] = "known since " + s.Since.Local().Format(time.DateOnly)
+	}
+	signs := "signs no skill here"
+	if n := len(s.Skills); n > maxSigned {
+		signs = fmt.Sprintf("signs %s and %d more", strings.Join(s.Skills[:maxSigned], ", "), n-maxSigned)
+	} else if n > 0 {
+		signs = "signs " + strings.Join(s.Skills, ", ")
+	}
+	return strings.Join(append(all, signs), ", ")
+}
+
+// maxSigned is how many skills of a signer are named in words.
+const maxSigned = 5
+
+// compare says of a package that another signer signed than before what is known of both.
+func (v *Verdict) compare(skills []Skill) {
+	for i, f := range v.Findings {
+		if f.State != ChangedSigner || f.Flag == "" {
+			continue
+		}
+		for _, who := range []signature.Signer{v.Signer, v.known.Skill.Signer} {
+			s := v.known.signer(who)
+			st := Standing{Signer: who, Title: s.Title(), Since: s.At, Before: who == v.known.Skill.Signer, Skills: []string{}}
+			for _, o := range skills {
+				if o.Signer == who {
+					st.Skills = append(st.Skills, o.Name)
+				}
+			}
+			v.Findings[i].Signers = append(v.Findings[i].Signers, st)
+		}
+		now, before := v.Findings[i].Signers[0], v.Findings[i].Signers[1]
+		v.Findings[i].Words = fmt.Sprintf("%s (now: %s; before: %s)", f.Words, now.words(), before.words())
+	}
 }
 
 func (f *Finding) hinted(h fault.Hint) { f.Hint, f.Remedies = h.Text, h.Remedies }
@@ -165,6 +248,7 @@ func (v *Verdict) judgeSigner(who signature.Signer) Finding {
 	}
 	change.Words = fmt.Sprintf("signed by %s, and before by %s", s.Title(), v.known.signer(before).Title())
 	change.Flag = TrustSigner
+	change.hinted(fault.Hintf("ask whoever publishes %s whether that key is theirs; if it is not, %s refuses all that it signed", v.Skill, fault.RevokeSigner(string(who))))
 	return change
 }
 
@@ -251,14 +335,14 @@ func (v Verdict) Refusal(accepted ...Flag) error {
 	var missing []Flag
 	forGood := false
 	for _, f := range v.Findings {
-		if !f.Refused || f.Flag != "" && slices.Contains(accepted, f.Flag) {
+		if !f.Refused || v.accepts(f.Flag, accepted) {
 			continue
 		}
-		words = append(words, f.Words)
+		words = append(words, f.Words+v.other(f.Flag, accepted))
 		if f.Flag == "" {
 			forGood = true
 		} else {
-			missing = append(missing, f.Flag)
+			missing = append(missing, v.exactly(f.Flag))
 		}
 		if hint.IsZero() {
 			hint = fault.Hint{Text: f.Hint, Remedies: f.Remedies}
@@ -274,9 +358,10 @@ func (v Verdict) Refusal(accepted ...Flag) error {
 	if forGood {
 		return err.Hinted(hint)
 	}
-	accept := fault.Set(missing[0].field())
-	for _, f := range missing[1:] {
-		accept = accept.With(f.field())
+	accept := fault.Set("")
+	accept.Fields = nil
+	for _, f := range missing {
+		accept = f.set(accept)
 	}
 	return err.Hinted(fault.JoinHints("; or ", hint, fault.Hintf("if that is meant, add %s", accept)))
 }
@@ -287,7 +372,36 @@ func (v Verdict) Missing(accepted ...Flag) []Flag {
 	if v.Refusal(append(v.needed(), accepted...)...) != nil {
 		return nil
 	}
-	return slices.DeleteFunc(v.needed(), func(f Flag) bool { return slices.Contains(accepted, f) })
+	return slices.DeleteFunc(v.needed(), func(f Flag) bool { return v.accepts(f, accepted) })
+}
+
+// accepts reports whether a flag is among those that a person gave. That of another signer is not.
+func (v Verdict) accepts(f Flag, accepted []Flag) bool {
+	flag, _ := f.parts()
+	return flag != "" && slices.ContainsFunc(accepted, func(a Flag) bool {
+		if flag == TrustSigner {
+			return a.names(v.Signer)
+		}
+		return a == flag
+	})
+}
+
+// exactly is the flag that accepts this package, and no other signer's.
+func (v Verdict) exactly(f Flag) Flag {
+	if f == TrustSigner {
+		return f.Of(string(v.Signer))
+	}
+	return f
+}
+
+// other says which signer was accepted where that is another one.
+func (v Verdict) other(f Flag, accepted []Flag) string {
+	for _, a := range accepted {
+		if flag, signer := a.parts(); f == TrustSigner && flag == TrustSigner && signer != "" {
+			return ", and accepted was " + signer
+		}
+	}
+	return ""
 }
 
 // Harm is nil for a package that may be run without being installed, and a
@@ -307,7 +421,7 @@ func (v Verdict) needed() []Flag {
 	var flags []Flag
 	for _, f := range v.Findings {
 		if f.Refused && f.Flag != "" {
-			flags = append(flags, f.Flag)
+			flags = append(flags, v.exactly(f.Flag))
 		}
 	}
 	return flags

@@ -178,7 +178,15 @@ func (b *Store) Assess(ctx context.Context, e Evidence) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, err
 	}
-	return Assess(k.Examine(e), k), nil
+	v := Assess(k.Examine(e), k)
+	if v.State == ChangedSigner {
+		skills, err := b.Skills(ctx)
+		if err != nil {
+			return Verdict{}, err
+		}
+		v.compare(skills)
+	}
+	return v, nil
 }
 
 // Signers returns all known signers: own ones first, then by title.

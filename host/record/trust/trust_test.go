@@ -295,7 +295,7 @@ func TestAcceptingRemembers(t *testing.T) {
 		t.Errorf("%+v, %v", signers, err)
 	}
 	p, err := h.Package(ctx, pack(t, "1.1.0").Content)
-	if err != nil || p.State != trust.ChangedSigner || !slices.Equal(p.Accepted, []trust.Flag{trust.TrustSigner, trust.AcceptSource}) || p.By != "human:ada" {
+	if err != nil || p.State != trust.ChangedSigner || !slices.Equal(p.Accepted, []trust.Flag{trust.TrustSigner.Of(string(p.Signers[0])), trust.AcceptSource}) || p.By != "human:ada" {
 		t.Errorf("%+v, %v", p, err)
 	}
 	if _, err := h.Package(ctx, manifests.DigestOf(nil)); !errors.Is(err, store.ErrNotFound) {
@@ -402,5 +402,26 @@ func TestRemove(t *testing.T) {
 		if _, err := h.Remove(ctx, ada, text); !errors.As(err, &e) || e.Kind != kind {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+}
+
+// Only the signer that is named is accepted, by its whole fingerprint.
+func TestOneSignerIsAccepted(t *testing.T) {
+	h := newHome(t)
+	h.accept(pack(t, "1.0.0", 1))
+	v := h.assess(pack(t, "1.1.0", 2))
+	who := string(v.Signer)
+	hex := strings.TrimPrefix(who, "key:sha256:")
+	for text, ok := range map[string]bool{
+		who: true, "sha256:" + hex: true, hex: true, "": false, hex[:16]: false, "key:sha256:" + strings.Repeat("a", 64): false,
+	} {
+		err := v.Refusal(trust.TrustSigner.Of(text))
+		if (err == nil) != ok || !ok && !strings.Contains(err.Error(), who) {
+			t.Errorf("accepting %q: %v", text, err)
+		}
+	}
+	f := v.Findings[0]
+	if len(f.Signers) != 2 || !f.Signers[0].Since.IsZero() || !f.Signers[1].Before || !slices.Equal(f.Signers[1].Skills, []string{"csv"}) {
+		t.Errorf("%+v", f.Signers)
 	}
 }
