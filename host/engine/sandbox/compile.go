@@ -20,7 +20,9 @@ type source struct {
 	wasm []byte                // as it was given
 	made *wasmbin.Instrumented // of it; nil until it is needed
 	most int                   // see Options.ModuleFactor
-	kept *codecache.Module     // in place of that, or nil
+	// larger is Options.Larger.
+	larger map[string]int
+	kept   *codecache.Module // in place of that, or nil
 }
 
 // instrumented is the module as it is compiled.
@@ -30,6 +32,9 @@ func (s *source) instrumented() (*wasmbin.Instrumented, error) {
 	}
 	err := contain(func() (err error) {
 		s.made, err = wasmbin.Instrument(s.wasm, gateLimits(s.most), instrumentOptions())
+		if factor := s.known(err); factor > s.most {
+			s.made, err = wasmbin.Instrument(s.wasm, gateLimits(factor), instrumentOptions())
+		}
 		return err
 	})
 	if errors.Is(err, wasmbin.ErrTooLarge) {
@@ -39,6 +44,15 @@ func (s *source) instrumented() (*wasmbin.Instrumented, error) {
 		return nil, errors.Join(ErrRefused, err)
 	}
 	return s.made, nil
+}
+
+// known is how many times the usual limits a module may have for its code, of which
+// the digest is known; 0 for all others.
+func (s *source) known(err error) int {
+	if !errors.Is(err, wasmbin.ErrTooLarge) || len(s.larger) == 0 {
+		return 0
+	}
+	return s.larger[wasmbin.CodeDigest(s.wasm)]
 }
 
 // needs is the smallest ModuleFactor with which the gate would let the module
@@ -70,7 +84,7 @@ func (s *source) plan() (*wasmbin.Instrumented, error) {
 // find looks for what was kept of a module. discarded says that it was of no
 // use.
 func (r *Runtime) find(wasm []byte, sum digest) (s *source, discarded bool) {
-	s = &source{wasm: wasm, most: r.factor}
+	s = &source{wasm: wasm, most: r.factor, larger: r.larger}
 	if r.cache != nil && compilesHere() {
 		s.id = codecache.Identify(sum.String(), fmt.Sprintf("%+v\x00%+v\x00%v", gateLimits(r.factor), instrumentOptions(), wasmbin.Features()))
 		s.kept, discarded = r.cache.Fetch(s.id)

@@ -49,6 +49,26 @@ func TestModuleFactor(t *testing.T) {
 	}
 }
 
+// TestLarger takes a module past the usual limits whose code is known, with any data, and
+// no other.
+func TestLarger(t *testing.T) {
+	t.Parallel()
+	deep := nested(wasmbin.DefaultLimits().Nesting + 100)
+	known := map[string]int{wasmbin.CodeDigest(deep): 2}
+	r := newRuntime(t, sandbox.Options{Larger: known})
+	if r, err := loadIn(t, r, deep).Call(t.Context(), sandbox.Call{Export: "run"}); r.ExitCode != 3 {
+		t.Errorf("known code: %d, %v", r.ExitCode, err)
+	}
+	if _, err := r.Load(t.Context(), nested(wasmbin.DefaultLimits().Nesting+101)); !errors.Is(err, wasmbin.ErrTooLarge) {
+		t.Errorf("other code: %v", err)
+	}
+	far := nested(3 * wasmbin.DefaultLimits().Nesting)
+	r = newRuntime(t, sandbox.Options{Larger: map[string]int{wasmbin.CodeDigest(far): 2}})
+	if _, err := r.Load(t.Context(), far); !errors.Is(err, wasmbin.ErrTooLarge) {
+		t.Errorf("known code that needs more: %v", err)
+	}
+}
+
 // TestCompileTime names the setting when a compilation takes too long, and does not
 // count the wait for others.
 func TestCompileTime(t *testing.T) {

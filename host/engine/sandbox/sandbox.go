@@ -51,6 +51,9 @@ type Options struct {
 	// ModuleFactor is how many times the usual limits of package wasmbin modules may
 	// have, from 1 to [wasmbin.MaxFactor]. Zero means 1.
 	ModuleFactor int
+	// Larger is how many times the usual limits modules may have whose code is known, by
+	// [wasmbin.CodeDigest].
+	Larger map[string]int
 	// Functions are offered to guests beside the built-in ones. Two functions
 	// of one name, or one that hides a built-in, are an error of New.
 	Functions []HostFunc
@@ -97,6 +100,7 @@ type Runtime struct {
 
 	compileTime time.Duration
 	factor      int // see Options.ModuleFactor
+	larger      map[string]int
 	arena       arenaModule
 	key         []byte // seals what is kept outside: see Options.CacheKey
 	pools       *pools
@@ -115,7 +119,7 @@ func New(ctx context.Context, log hclog.Logger, o Options) (*Runtime, error) {
 	orElse(&o.MaxConcurrent, DefaultConcurrent)
 	orElse(&o.CompileTime, DefaultCompileTime)
 	orElse(&o.ModuleFactor, 1)
-	r.compileTime, r.factor = o.CompileTime, o.ModuleFactor
+	r.compileTime, r.factor, r.larger = o.CompileTime, o.ModuleFactor, o.Larger
 	if o.ModuleFactor < 1 || o.ModuleFactor > wasmbin.MaxFactor {
 		return nil, fmt.Errorf("open sandbox: ModuleFactor %d is not 1 to %d", o.ModuleFactor, wasmbin.MaxFactor)
 	}

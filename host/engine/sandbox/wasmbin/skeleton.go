@@ -2,6 +2,8 @@ package wasmbin
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"strconv"
 )
 
@@ -214,4 +216,25 @@ func (g *globalZeroer) expression() {
 func IsStub(wasm []byte) bool {
 	last := appendSection(nil, secCustom, append(appendName(nil, stubSection), make([]byte, stubSum)...))
 	return len(wasm) > len(last) && bytes.HasPrefix(wasm[len(wasm)-len(last):], last[:len(last)-stubSum])
+}
+
+// CodeDigest is the SHA-256 of what of a module takes work to compile, in hexadecimal
+// digits: of its types, its imports and its code. It is that of nothing for bytes whose
+// sections cannot be told apart.
+func CodeDigest(wasm []byte) string {
+	h := sha256.New()
+	c := cursor{b: wasm, pos: min(headerBytes, len(wasm)), end: len(wasm), section: "module"}
+	for c.more() {
+		from := c.pos
+		id := c.u8()
+		c.skip(c.size("section"))
+		switch id {
+		case secType, secImport, secFunction, secTag, secCode:
+			h.Write(wasm[from:c.pos])
+		}
+	}
+	if c.err != nil {
+		h.Reset()
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }

@@ -65,10 +65,14 @@ type Shared struct {
 	Min uint32
 }
 
+// decodeFactor is how many times the usual limits a module may have that is taken apart:
+// what is to be compiled is checked once more, by who compiles it.
+const decodeFactor = 4
+
 // Decode checks a module in the binary format within
-// [wasmbin.DefaultLimits] and takes it apart. The error is a [*wasmbin.Error].
+// [wasmbin.DefaultLimits], so many times, and takes it apart. The error is a [*wasmbin.Error].
 func Decode(wasm []byte) (*Module, error) {
-	p, err := wasmbin.Parse(wasm, wasmbin.DefaultLimits())
+	p, err := wasmbin.Parse(wasm, wasmbin.DefaultLimits().Times(decodeFactor))
 	if err != nil {
 		return nil, fmt.Errorf("decode module: %w", err)
 	}
