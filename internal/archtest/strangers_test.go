@@ -37,6 +37,8 @@ var readers = []reader{
 		nil, []string{"manifests/bundle.TestHostileArchives", "manifests/bundle.FuzzReadArchive", "manifests/bundle.TestReadDirRefusesSpecialFiles", "host/fetch/skillset.FuzzRead"}},
 	{"packages of npm, for the engines", "archive/tar, compress/gzip", inHost, "32 MB, 256 MB unpacked, and only bytes whose digest the program names",
 		nil, []string{"host/author/npm.TestFileRefuses", "host/author/npm.FuzzExtract"}},
+	{"wheels of the Python package index, for the engines", "archive/zip, compress/flate", inHost, "128 MB, and only bytes whose digest the program names",
+		nil, []string{"host/author/pypi.TestFilesRefuses", "host/author/pypi.FuzzFiles"}},
 	{"manifests, `SKILL.md`, test cases", "yaml, x/text, doublestar", inHost, "1 MB, 64 deep; no anchors, aliases or tags; patterns have few wildcards",
 		[]string{"go.yaml.in/yaml", "golang.org/x/text", "github.com/bmatcuk/doublestar"},
 		[]string{"manifests.FuzzParse", "manifests.FuzzSkillMD", "manifests.FuzzContextFiles", "manifests.TestHugeDocuments", "manifests.TestDepth", "manifests/testcase.FuzzParse"}},
