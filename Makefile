@@ -63,8 +63,8 @@ skills/%/main.wasm: FORCE
 
 FORCE:
 
-engines: build ## build the interpreters of scripts into dist/; needs the npm registry, or npm's cache, once
-	bin/skillet engine build qjs python cpython --output dist
+engines: build ## build the interpreters of scripts into dist/; needs the registries of npm and Python once, or what they kept
+	bin/skillet engine build qjs python cpython cpython-office --output dist
 
 demo: skills ## see untrusted code do useful work, and fail to do anything else
 	CGO_ENABLED=0 $(GO) run $(RELEASE) ./cmd/demo

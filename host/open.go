@@ -87,7 +87,7 @@ func (h *Host) openSandbox(ctx context.Context) error {
 	s := h.config.Settings()
 	h.sandbox, err = sandbox.New(ctx, h.log.Named("sandbox"), sandbox.Options{
 		CacheDir: dir, CacheKey: key, Compiler: h.workers, Functions: hostfn.Functions(),
-		CompileTime: duration.OfSeconds(s.CompileTimeoutSeconds), ModuleFactor: s.ModuleLimitFactor,
+		CompileTime: duration.OfSeconds(s.CompileTimeoutSeconds), ModuleFactor: s.ModuleLimitFactor, Larger: script.Larger(),
 	})
 	if err != nil {
 		return err

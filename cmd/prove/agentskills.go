@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"image"
+	"image/png"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -46,8 +48,12 @@ type skillCase struct {
 	random  bool // it draws identifiers at random: the number of lines is looked at
 }
 
-// The packages that the scripts may import here, which are pure Python.
-var skillPackages = []string{"defusedxml", "pypdf", "openpyxl"}
+// The packages that the scripts may import here, by the engine that runs them: those of
+// CPython are brought by the folders and are pure Python, the others come with the engine.
+var skillPackages = map[string][]string{
+	"cpython":        {"defusedxml", "pypdf", "openpyxl"},
+	"cpython-office": {"defusedxml", "pypdf", "openpyxl", "lxml", "pillow", "PyYAML"},
+}
 
 // agentSkills runs every Python script of a collection of Agent Skills in the sandbox and
 // with Python on this machine, and compares what comes of them.
@@ -58,6 +64,10 @@ func agentSkills(ctx context.Context, s *stage) error {
 	home := os.Getenv("SKILLET_HOME") // one that has the engine saves its building
 	if home == "" {
 		home = filepath.Join(s.dir, "home")
+	}
+	packages, ok := skillPackages[s.engine]
+	if !ok {
+		return fmt.Errorf("-engine %s: there are cpython and cpython-office", s.engine)
 	}
 	vendor := filepath.Join(s.dir, "vendor")
 	env := append(os.Environ(), "SKILLET_HOME="+home, "SKILLET_COMPILE_TIMEOUT_SECONDS=900", "PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH="+vendor)
@@ -71,10 +81,10 @@ func agentSkills(ctx context.Context, s *stage) error {
 		}
 		return out.Bytes(), text.Bytes(), c.ProcessState.ExitCode()
 	}
-	if _, text, code := run(s.dir, "python3", append([]string{"-m", "pip", "install", "-q", "--only-binary=:all:", "--target", vendor}, skillPackages...)...); code != 0 {
+	if _, text, code := run(s.dir, "python3", append([]string{"-m", "pip", "install", "-q", "--only-binary=:all:", "--target", vendor}, packages...)...); code != 0 {
 		return fmt.Errorf("pip: %s", text)
 	}
-	if _, text, code := run(s.dir, s.bin, "engine", "add", "cpython", "--yes"); code != 0 {
+	if _, text, code := run(s.dir, s.bin, "engine", "add", s.engine, "--yes"); code != 0 {
 		return fmt.Errorf("engine add: %s", text)
 	}
 	right, all := 0, 0
@@ -86,7 +96,11 @@ func agentSkills(ctx context.Context, s *stage) error {
 	for _, f := range folders {
 		name := filepath.Base(filepath.Dir(f))
 		work := filepath.Join(s.dir, name)
-		if err := errors.Join(os.CopyFS(work, os.DirFS(filepath.Dir(f))), os.CopyFS(filepath.Join(work, "vendor"), pureOnly{os.DirFS(vendor)}),
+		brought := error(nil)
+		if s.engine == "cpython" {
+			brought = os.CopyFS(filepath.Join(work, "vendor"), pureOnly{os.DirFS(vendor)})
+		}
+		if err := errors.Join(os.CopyFS(work, os.DirFS(filepath.Dir(f))), brought,
 			os.MkdirAll(filepath.Join(work, "scripts"), 0o755), os.WriteFile(filepath.Join(work, "scripts", "prove_case.py"), []byte(runCase), 0o644)); err != nil {
 			return err
 		}
@@ -113,7 +127,7 @@ func agentSkills(ctx context.Context, s *stage) error {
 				return err
 			}
 			wantOut, wantErr, wantCode := run(native, "python3", append([]string{"scripts/prove_case.py", script}, strings.Fields(c.args)...)...)
-			out, text, _ := run(s.dir, s.bin, "run", "./"+name+":prove_case", "--input", "@"+inputFile, "--json", "--timeout", "120s", "--max-memory-mb", "128")
+			out, text, _ := run(s.dir, s.bin, "run", "./"+name+":prove_case", "--input", "@"+inputFile, "--json", "--timeout", "120s", "--max-memory-mb", "192")
 			var answer struct {
 				Data struct {
 					Stdout, Stderr string
@@ -210,7 +224,7 @@ func document() map[string]string {
 			`<Override PartName="/word/document.xml" ContentType="` + wordType + `document.main+xml"/></Types>`,
 		"_rels/.rels":                  relations + `<Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>`,
 		"word/_rels/document.xml.rels": relations + `</Relationships>`,
-		"word/document.xml":            `<?xml version="1.0" encoding="UTF-8"?><w:document ` + wordSpace + `><w:body><w:p><w:r><w:t>one </w:t></w:r><w:r><w:t>two</w:t></w:r></w:p></w:body></w:document>`,
+		"word/document.xml":            `<?xml version="1.0" encoding="UTF-8"?><w:document ` + wordSpace + `><w:body><w:p><w:r><w:t xml:space="preserve">one </w:t></w:r><w:r><w:t>two</w:t></w:r></w:p></w:body></w:document>`,
 	}
 }
 
@@ -288,6 +302,15 @@ func form() string {
 	return b.String()
 }
 
+// picture is a PNG.
+func picture() string {
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewRGBA(image.Rect(0, 0, 200, 100))); err != nil {
+		panic(err)
+	}
+	return b.String()
+}
+
 // skillCases are the inputs of scripts, by their paths in the collection.
 func skillCases() map[string]skillCase {
 	const boxes = `{"pages":[{"page_number":1,"pdf_width":612,"pdf_height":792}],"form_fields":[{"page_number":1,"description":"a","label_bounding_box":[10,10,50,30],` +
@@ -322,13 +345,13 @@ func skillCases() map[string]skillCase {
 		"pdf/scripts/convert_pdf_to_images.py":          {args: "in.pdf out", files: map[string]string{"in.pdf": form()}},
 		"pdf/scripts/fill_fillable_fields.py":           {args: "in.pdf v.json out.pdf", files: map[string]string{"in.pdf": form(), "v.json": `[{"field_id":"name","description":"n","page":1,"value":"Ada"}]`}, outputs: []string{"out.pdf"}},
 		"pdf/scripts/fill_pdf_form_with_annotations.py": {args: "in.pdf f.json out.pdf", files: map[string]string{"in.pdf": form(), "f.json": boxes}},
-		"pdf/scripts/create_validation_image.py":        {args: "1 f.json in.png out.png", files: map[string]string{"f.json": boxes}},
+		"pdf/scripts/create_validation_image.py":        {args: "1 f.json in.png out.png", files: map[string]string{"f.json": boxes, "in.png": picture()}},
 	}
 	for _, skill := range []string{"docx", "pptx", "xlsx"} {
 		at := skill + "/scripts/office/"
 		all[at+"unpack.py"] = skillCase{args: "in.docx out", files: map[string]string{"in.docx": zipped(document())}, outputs: []string{"out"}}
 		all[at+"pack.py"] = skillCase{args: "doc out.docx", files: below("doc", document())}
-		all[at+"validate.py"] = skillCase{args: "doc", files: below("doc", document())}
+		all[at+"validate.py"] = skillCase{args: "in.docx", files: map[string]string{"in.docx": zipped(document())}}
 	}
 	return all
 }

@@ -33,7 +33,7 @@ var proofs = []proof{{"openapi", openAPI}, {"load", load}, {"many", many}, {"pow
 // A stage is what a proof has: a program, a directory of its own, and where its report goes.
 type stage struct {
 	bin, dir, tools, bench string
-	collection             string
+	collection, engine     string
 	short                  bool
 	out                    io.Writer
 }
@@ -45,6 +45,7 @@ func main() {
 	flag.StringVar(&s.bin, "bin", "bin/skillet", "the skillet program")
 	flag.StringVar(&s.tools, "tools", ".tools", "directory with the tools that make tools installs")
 	flag.StringVar(&s.bench, "guests", "bench/testdata", "directory with the guests of the benchmarks")
+	flag.StringVar(&s.engine, "engine", "cpython", "for agentskills: the interpreter that runs them, cpython or cpython-office")
 	flag.StringVar(&s.collection, "collection", "", "for agentskills: a directory of skills, whose scripts are run")
 	flag.BoolVar(&s.short, "short", false, "do a small part of it")
 	reports := flag.String("reports", "proof", "directory of the reports")

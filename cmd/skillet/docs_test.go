@@ -285,7 +285,7 @@ func (s *shownShell) ready(t *testing.T) {
 			if _, err := os.Stat(npmServers()); err != nil || runtime.GOOS != "linux" {
 				t.Skip("the MCP servers of npm are not here, or are not held to what they were granted: make mcptools, on Linux")
 			}
-		case "qjs", "python", "cpython":
+		case "qjs", "python", "cpython", "cpython-office":
 			if !engineThere(t, need) {
 				t.Skipf("the interpreter %s cannot be had here", need)
 			}

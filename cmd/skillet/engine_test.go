@@ -24,11 +24,11 @@ func interpreted(t *testing.T) bool { return engineThere(t, "qjs") }
 // engineThere reports whether the engine of an interpreter can be had here.
 func engineThere(t *testing.T, name string) bool {
 	in, _ := script.Find(name)
-	fetch := npm.New(hclog.NewNullLogger(), npm.FromEnvironment(os.Getenv, filepath.Join(t.TempDir(), "npm")))
-	_, err := fetch.File(context.Background(), in.Source, in.Engine)
+	fetch := script.NewRegistries(hclog.NewNullLogger(), os.Getenv, filepath.Join(t.TempDir(), "engines"))
+	_, err := fetch.Fetch(context.Background(), in.Origin, in.Engine...)
 	for _, l := range in.Licences {
 		if err == nil {
-			_, err = fetch.File(context.Background(), l.Source, l.File)
+			_, err = fetch.Fetch(context.Background(), l.Origin, l.File)
 		}
 	}
 	if err != nil {

@@ -273,7 +273,7 @@ func scripts(t *testing.T) testscript.Params {
 			switch name {
 			case "extism":
 				return extismErr == nil, nil
-			case "qjs", "python", "cpython":
+			case "qjs", "python", "cpython", "cpython-office":
 				return engineThere(t, name), nil
 			}
 			return false, fmt.Errorf("unknown condition %s", name)

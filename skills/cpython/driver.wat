@@ -1,12 +1,11 @@
-;; Stands between CPython and the host. CPython is a WASI command: this module
-;; starts it, stops it in the middle of the prelude, and calls back in for each
-;; call. The lines in angle brackets are filled in by Link.
+;; Stands between CPython and the host: this module starts it, has it run the prelude,
+;; and calls back in for each call. The lines in angle brackets are filled in by Link;
+;; those of start.wat say how CPython is started.
 ;;
 ;; The prelude asks the host by descriptors that have no such use of their own: it
 ;; writes a request to standard input (0) and reads the answer from standard
 ;; output (1).
 (module
-  (import "wasi_snapshot_preview1" "clock_time_get" (func $wasi_clock (param i32 i64 i32) (result i32)))
   (import "wasi_snapshot_preview1" "fd_close" (func $wasi_close (param i32) (result i32)))
   (import "wasi_snapshot_preview1" "fd_fdstat_get" (func $wasi_fdstat (param i32 i32) (result i32)))
   (import "wasi_snapshot_preview1" "fd_filestat_get" (func $wasi_filestat (param i32 i32) (result i32)))
@@ -31,16 +30,13 @@
 
   (import "engine" "memory" (memory 0))
   (import "engine" "stack" (global $stack (mut i32)))
-  (import "engine" "leaving" (global $leaving (mut i32)))
-  (import "engine" "_start" (func $start))
-  (import "engine" "run_string" (func $run_string (param i32 i32) (result i32)))
+  <engine>
 
   ;; The command line of the start, each argument with a zero behind it.
   (data $arguments "<arguments>")
 
-  (global $starting (mut i32) (i32.const 0)) ;; the prelude runs
-  (global $started (mut i32) (i32.const 0))  ;; and has run
-  (global $ready (mut i32) (i32.const 0))    ;; it is to be left at the next look at the clock
+  (global $started (mut i32) (i32.const 0))  ;; the prelude has run
+  (global $ready (mut i32) (i32.const 0))    ;; it says that it has
   (global $program (mut i32) (i32.const 0))  ;; standard output is the output
   (global $at (mut i64) (i64.const 0))       ;; how much of the input was read
   (global $meta (mut i32) (i32.const 0))     ;; lengths of the answer that waits
@@ -53,17 +49,14 @@
   (global $length (mut i32) (i32.const 0))
 
   ;; load loads a program, which is the input. Called first, it starts CPython and
-  ;; runs the prelude, which is the input then, until it is ready. The frames it is
-  ;; left in are never returned to: the calls that follow are to Python as if the
-  ;; look at the clock had made them.
+  ;; runs the prelude, which is the input then.
   (func (export "load") (result i32)
     (if (global.get $started) (then (return (call $call (i64.const <load>)))))
-    (global.set $starting (i32.const 1))
-    (call $start)
-    (global.set $starting (i32.const 0))
-    (global.set $leaving (i32.const 0))
+    (call $begin)
     (global.set $started (global.get $ready))
     (i32.eqz (global.get $ready)))
+
+  <start>
 
   ;; call runs a line of Python of at most 7 bytes, which ends with the call.
   (func $call (param $line i64) (result i32) (local $stack i32) (local $code i32)
@@ -98,12 +91,6 @@
     (memory.init $arguments (local.get $text) (i32.const <argumentBytes>) (i32.const <environmentBytes>))
     (i32.store (local.get $list) (local.get $text))
     (i32.const 0))
-
-  (func (export "clock_time_get") (param $id i32) (param $precision i64) (param $time i32) (result i32)
-    (if (i32.and (global.get $starting) (global.get $ready)) (then
-      (global.set $leaving (i32.const 1))
-      (return (i32.const 0))))
-    (call $wasi_clock (local.get $id) (local.get $precision) (local.get $time)))
 
   ;; ---- streams, and the way to the host
 

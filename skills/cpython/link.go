@@ -57,11 +57,14 @@ var Readme []byte
 //go:embed driver.wat
 var driver string
 
+//go:embed start.wat
+var start string
+
 //go:embed prelude.py
 var prelude string
 
 // Prelude returns the script that runs before any other. It is the input of the
-// export init.
+// first call of load.
 func Prelude() []byte {
 	var names []string
 	for _, f := range guestapi.Functions() {
@@ -70,14 +73,34 @@ func Prelude() []byte {
 	return []byte(strings.Replace(prelude, "<functions>", strings.Join(names, " "), 1))
 }
 
-// The command line of the start. The prelude is read from standard input: in this
-// way it is not in the modules that are made.
-const environment = "PYTHONHASHSEED=0"
-
-func arguments() []string {
-	return []string{"python", "-B", "-X", "utf8", "-c",
-		"import os\np=b''\nwhile b:=os.read(0,1<<20):p+=b\nexec(compile(p,'<skillet>','exec'))"}
+// A Start is how an engine is started, in the text format of modules.
+type Start struct {
+	// Engine imports what Code needs of the module "engine".
+	Engine string
+	// Code defines $begin, which has the engine run the prelude, and what else the
+	// driver calls and exports for it. $run_string runs the text at an address.
+	Code string
+	// Arguments are the command line.
+	Arguments []string
 }
+
+// started is how this engine is. The prelude is read from standard input: in this way
+// it is not in the modules that are made.
+func started() Start {
+	return Start{
+		Engine: `(import "engine" "leaving" (global $leaving (mut i32)))
+  (import "engine" "_start" (func $start))
+  (import "engine" "run_string" (func $run_string (param i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "clock_time_get" (func $wasi_clock (param i32 i64 i32) (result i32)))`,
+		Code:      start,
+		Arguments: []string{"python", "-B", "-X", "utf8", "-c", Boot},
+	}
+}
+
+// Boot is the program that reads the prelude and runs it.
+const Boot = "import os\np=b''\nwhile b:=os.read(0,1<<20):p+=b\nexec(compile(p,'<skillet>','exec'))"
+
+const environment = "PYTHONHASHSEED=0"
 
 // firstHostFunction is the number of the driver's request that calls the first
 // function of the host; the others follow in the order of their description.
@@ -105,7 +128,14 @@ func link(engine []byte) ([]byte, error) {
 	if err := prepare(m); err != nil {
 		return nil, err
 	}
-	d, err := wasmlink.Assemble(driverText())
+	return started().Link(m)
+}
+
+// Link joins an engine with the driver, and with units that stand before both. Besides
+// memory, the engine exports its stack pointer as "stack", and what Start needs. The
+// result exports eval, load and a function for each tool.
+func (s Start) Link(engine *wasmlink.Module, before ...wasmlink.Unit) ([]byte, error) {
+	d, err := wasmlink.Assemble(s.driverText())
 	if err != nil {
 		return nil, err
 	}
@@ -115,12 +145,21 @@ func link(engine []byte) ([]byte, error) {
 	}
 	exports = append(exports, "memory")
 	// The driver comes first, so that its data is in front: see [wasmbin.Skeleton].
-	linked, err := wasmlink.Link(exports, wasmlink.Unit{Names: []string{"env"}, Module: d},
-		wasmlink.Unit{Names: []string{"engine"}, Module: m})
+	units := append([]wasmlink.Unit{{Names: []string{"env"}, Module: d}}, before...)
+	linked, err := wasmlink.Link(exports, append(units, wasmlink.Unit{Names: []string{"engine"}, Module: engine})...)
 	if err != nil {
 		return nil, err
 	}
 	return linked.Encode(), nil
+}
+
+// Answer has the driver answer the imports of an engine that it has answers for.
+func (s Start) Answer(m *wasmlink.Module) {
+	for i := range m.Imports {
+		if im := &m.Imports[i]; strings.Contains(driver+s.Code, "(export "+strconv.Quote(im.Name)+")") {
+			im.Module = "env"
+		}
+	}
 }
 
 // ToolExport is the export that runs a tool of a loaded program by its number.
@@ -149,27 +188,24 @@ func prepare(m *wasmlink.Module) error {
 	if err != nil {
 		return err
 	}
-	for i := range m.Imports {
-		if im := &m.Imports[i]; strings.Contains(driver, "(export "+strconv.Quote(im.Name)+")") {
-			im.Module = "env"
-		}
-	}
+	started().Answer(m)
 	return nil
 }
 
 const wasiModule = "wasi_snapshot_preview1"
 
 // driverText fills in the driver.
-func driverText() string {
+func (s Start) driverText() string {
 	imports, calls := hostCalls()
 	var text, place strings.Builder
-	for i, a := range arguments() {
+	for i, a := range s.Arguments {
 		fmt.Fprintf(&place, "(i32.store offset=%d (local.get $list) (i32.add (local.get $text) (i32.const %d)))\n", 4*i, text.Len())
 		text.WriteString(a + "\x00")
 	}
 	return strings.NewReplacer(
+		"<engine>", s.Engine, "<start>", s.Code,
 		"<imports>", imports, "<calls>", calls, "<exports>", toolExports(),
-		"<arguments>", escape(text.String()+environment+"\x00"), "<argumentCount>", strconv.Itoa(len(arguments())),
+		"<arguments>", Escape(text.String()+environment+"\x00"), "<argumentCount>", strconv.Itoa(len(s.Arguments)),
 		"<argumentBytes>", strconv.Itoa(text.Len()), "<environmentBytes>", strconv.Itoa(len(environment)+1),
 		"<placeArguments>", place.String(), "<load>", strconv.FormatUint(enter(loadNumber), 10), "<firstHostFunction>", strconv.Itoa(firstHostFunction),
 		"<requests>", strconv.Itoa(firstHostFunction+len(guestapi.Functions())),
@@ -214,8 +250,8 @@ func enter(number int) (word uint64) {
 	return word
 }
 
-// escape writes bytes as the content of a string of the text format.
-func escape(s string) string {
+// Escape writes bytes as the content of a string of the text format.
+func Escape(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
 		if c := s[i]; c >= ' ' && c < 0x7f && c != '"' && c != '\\' {

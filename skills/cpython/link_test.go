@@ -72,7 +72,7 @@ func TestLinkRefusesOtherEngines(t *testing.T) {
 // The driver can be assembled, and a call fits into a word of it.
 func TestDriver(t *testing.T) {
 	t.Parallel()
-	if _, err := wasmlink.Assemble(driverText()); err != nil {
+	if _, err := wasmlink.Assemble(started().driverText()); err != nil {
 		t.Error(err)
 	}
 	for _, n := range []int{loadNumber, evalNumber, 0, Tools - 1} {

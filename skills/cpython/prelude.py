@@ -136,6 +136,9 @@ _ABSENT = {
 _NATIVE = ("numpy", "pandas", "scipy", "lxml", "PIL", "cv2", "matplotlib", "sklearn", "torch", "tensorflow", "cryptography", "pydantic_core")
 
 
+_OFFICE = ("lxml", "PIL")
+
+
 class _Absent:
     # The last one who is asked for a module.
     @staticmethod
@@ -143,6 +146,8 @@ class _Absent:
         why = _ABSENT.get(name)
         if name.partition(".")[0] in _NATIVE:
             why = "it has native code, which this interpreter cannot load"
+            if name.partition(".")[0] in _OFFICE:
+                why += "; cpython-office has it"
         if why:
             raise ModuleNotFoundError(f"No module named {name!r}: {why}", name=name)
         return None
@@ -335,10 +340,9 @@ def _run_program():
         atexit._run_exitfuncs()
         sys.stdout.flush()
     except BaseException as e:
-        try:
+        with contextlib.suppress(BaseException):
             sys.stdout.flush()
-        finally:
-            return _report(e)
+        return _report(e)
     if code is None or code == 0:
         return 0
     message = f"the program ended with exit code {code}"

@@ -9,6 +9,7 @@ import (
 	"github.com/skillet-run/skillet/host/app/invoke"
 	"github.com/skillet-run/skillet/host/app/seen"
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/fetch/adopt"
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/record/registry"
 	"github.com/skillet-run/skillet/host/review/review"
@@ -57,6 +58,9 @@ type Info struct {
 	// Python is the installed skill that runs its Python scripts, as NAME@VERSION, or "none";
 	// empty for a skill without such scripts.
 	Python string `json:"python,omitempty"`
+	// PythonWants is a module that its scripts import and that the interpreter in Python
+	// has not, for which there is another one: cpython-office.
+	PythonWants string `json:"python_wants,omitempty"`
 	// Canary is how the trial of a new version stands; nil when there is none.
 	Canary *TrialReport `json:"canary,omitempty"`
 	// Former are the versions that were active before, the latest first.
@@ -90,8 +94,9 @@ type InfoRequest struct {
 // noPython stands for the interpreter that is missing.
 const noPython = "none"
 
-// python names what runs the Python scripts of a manifest.
-func (s *Service) python(ctx context.Context, m *manifests.Manifest) (string, error) {
+// python names what runs the Python scripts of a package.
+func (s *Service) python(ctx context.Context, p *bundle.Package) (string, error) {
+	m := p.Manifest()
 	if m.AgentSkill == nil || !slices.ContainsFunc(m.AgentSkill.Scripts, func(c manifests.Script) bool { return c.Interpreter == "python" }) {
 		return "", nil
 	}
@@ -99,7 +104,11 @@ func (s *Service) python(ctx context.Context, m *manifests.Manifest) (string, er
 	if err != nil {
 		return "", err
 	}
-	for _, name := range []string{"cpython", "python"} {
+	commands, err := adopt.FolderCommands(p)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range append(commands, "python") {
 		for _, skill := range all {
 			if !skill.Active || skill.Runs() != nil {
 				continue
@@ -140,8 +149,13 @@ func (s *Service) Info(ctx context.Context, by approval.Principal, r InfoRequest
 		}
 		in.Difference = &c
 	}
-	if in.Python, err = s.python(ctx, m); err != nil {
+	if in.Python, err = s.python(ctx, p); err != nil {
 		return Info{}, err
+	}
+	if in.Python != "" && !strings.HasPrefix(in.Python, adopt.OfficeCommand+"@") {
+		if in.PythonWants, err = adopt.WantsOffice(p); err != nil {
+			return Info{}, err
+		}
 	}
 	in.Asks, err = m.Requests(r.Workspace)
 	return in, err

@@ -31,7 +31,7 @@ type Engine struct {
 func KnownEngines() []Engine {
 	var all []Engine
 	for _, in := range script.Interpreters() {
-		all = append(all, Engine{Name: in.Name, Source: "npm:" + in.Source.String(), Integrity: in.Source.Integrity, Files: in.Extensions})
+		all = append(all, Engine{Name: in.Name, Source: in.Origin.String(), Integrity: in.Origin.Digest(), Files: in.Extensions})
 	}
 	return all
 }

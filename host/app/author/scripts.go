@@ -13,7 +13,6 @@ import (
 	"github.com/skillet-run/skillet/host/app/invoke"
 	"github.com/skillet-run/skillet/host/base/fault"
 
-	"github.com/skillet-run/skillet/host/author/npm"
 	"github.com/skillet-run/skillet/host/author/script"
 	"github.com/skillet-run/skillet/host/engine/sandbox"
 	"github.com/skillet-run/skillet/host/engine/sandbox/worker"
@@ -182,8 +181,7 @@ func (s *Scripts) Engine(ctx context.Context, name string) (map[string][]byte, e
 	if !ok {
 		return nil, unknownInterpreter("engine", name)
 	}
-	fetch := npm.New(s.parts.Log.Named("npm"), npm.FromEnvironment(os.Getenv, s.parts.Engines))
-	return script.Engine(ctx, s, fetch, in)
+	return script.Engine(ctx, s, script.NewRegistries(s.parts.Log, os.Getenv, s.parts.Engines), in)
 }
 
 func unknownInterpreter(label, name string) error {

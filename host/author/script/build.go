@@ -39,9 +39,9 @@ func Build(ctx context.Context, run Runner, in Interpreter, interpreter []byte, 
 	if path.Ext(s.Main) == ".json" {
 		wall = folderTime
 	}
-	state, err := initialise(ctx, run, interpreter, program, wall)
+	state, err := in.initialise(ctx, run, interpreter, program, wall)
 	if err != nil {
-		return nil, explain(s.Main, err)
+		return nil, in.explain(s.Main, err)
 	}
 	tools, err := in.tools(state.Output)
 	if err != nil {
@@ -55,8 +55,8 @@ func Build(ctx context.Context, run Runner, in Interpreter, interpreter []byte, 
 }
 
 // initialise runs a module's initialisation with an input, for so long at most.
-func initialise(ctx context.Context, run Runner, wasm, input []byte, wall time.Duration) (*sandbox.State, error) {
-	r, err := run.Run(ctx, wasm, sandbox.Call{Export: sandbox.PreinitExport, Input: input, Limits: limits(wall)})
+func (in Interpreter) initialise(ctx context.Context, run Runner, wasm, input []byte, wall time.Duration) (*sandbox.State, error) {
+	r, err := run.Run(ctx, wasm, sandbox.Call{Export: sandbox.PreinitExport, Input: input, Limits: in.limits(wall)})
 	if err != nil {
 		return nil, err
 	}

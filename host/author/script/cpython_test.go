@@ -35,7 +35,7 @@ var cpythonHost = sync.OnceValues(func() (*here, error) {
 	}
 	atEnd = append(atEnd, func() { os.RemoveAll(dir) })
 	r, err := sandbox.New(context.Background(), hclog.NewNullLogger(), sandbox.Options{
-		Functions: hostfn.Functions(), CacheDir: cmp.Or(os.Getenv("TEST_CODE_CACHE"), filepath.Join(dir, "code")), CompileTime: 10 * time.Minute,
+		Functions: hostfn.Functions(), CacheDir: cmp.Or(os.Getenv("TEST_CODE_CACHE"), filepath.Join(dir, "code")), CompileTime: 10 * time.Minute, Larger: script.Larger(),
 	})
 	return &here{Pool: h.Pool, runtime: r, loaded: map[string]*sandbox.Module{}}, err
 })

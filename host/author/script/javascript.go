@@ -13,7 +13,6 @@ import (
 
 	"github.com/evanw/esbuild/pkg/api"
 
-	"github.com/skillet-run/skillet/host/author/npm"
 	"github.com/skillet-run/skillet/sdk"
 	"github.com/skillet-run/skillet/skills/qjs"
 )
@@ -23,10 +22,10 @@ func javaScript() Interpreter {
 	return Interpreter{
 		Name:       "qjs",
 		Extensions: []string{".js", ".mjs", ".ts", ".mts", ".jsx", ".tsx"},
-		Source:     npm.Package{Name: qjs.PackageName, Version: qjs.Version, Integrity: qjs.Integrity},
-		Engine:     qjs.EnginePath,
+		Origin:     fromNPM{Name: qjs.PackageName, Version: qjs.Version, Integrity: qjs.Integrity},
+		Engine:     []string{qjs.EnginePath},
 		Licence:    "package/LICENSE",
-		Link:       qjs.Link,
+		Link:       ofOne(qjs.Link),
 		Prelude:    qjs.Prelude(),
 		Start:      "init",
 		Keep:       []string{"eval"},

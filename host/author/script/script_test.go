@@ -16,7 +16,6 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/skillet-run/skillet/host/author/npm"
 	"github.com/skillet-run/skillet/host/author/script"
 	"github.com/skillet-run/skillet/host/engine/sandbox"
 	"github.com/skillet-run/skillet/host/engine/sandbox/worker"
@@ -91,8 +90,8 @@ var engine = sync.OnceValues(func() ([]byte, error) {
 	return files[script.ModuleFile], err
 })
 
-func fetcher() *npm.Fetcher {
-	return npm.New(hclog.NewNullLogger(), npm.FromEnvironment(os.Getenv, ""))
+func fetcher() script.Registries {
+	return script.NewRegistries(hclog.NewNullLogger(), os.Getenv, "")
 }
 
 // tools are the runner and the interpreter, or the test is skipped: without the

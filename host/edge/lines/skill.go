@@ -136,7 +136,7 @@ func (b *block) info(a admit.Info) {
 	}
 	b.login(a)
 	b.isolation(a.Isolation)
-	b.python(a.Python)
+	b.python(a.Python, a.PythonWants)
 	if s, ok := m.Sessions(); ok {
 		b.fact("sessions", sessionBounds(s))
 	}
@@ -156,14 +156,17 @@ func (b *block) info(a admit.Info) {
 }
 
 // python writes what runs the Python scripts of a skill; nothing of one that has none.
-func (b *block) python(by string) {
+func (b *block) python(by, wants string) {
 	switch {
 	case by == "none":
 		b.fact("python", "its scripts need an interpreter, and none is installed"+b.behind(": ", "%s", fault.InstallEngine("cpython")))
-	case strings.HasPrefix(by, "cpython@"):
+	case strings.HasPrefix(by, "cpython@"), strings.HasPrefix(by, "cpython-office@"):
 		b.fact("python", "its scripts run on "+by+", with the folder as files")
 	case by != "":
 		b.fact("python", "its scripts run on "+by+", the small interpreter, which has no files and a part of the library"+b.behind("; for CPython: ", "%s", fault.InstallEngine("cpython")))
+	}
+	if wants != "" {
+		b.fact("imports", "they import "+wants+", which cpython-office has"+b.behind(": ", "%s", fault.InstallEngine("cpython-office")))
 	}
 }
 

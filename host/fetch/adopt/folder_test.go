@@ -30,7 +30,7 @@ func TestFolder(t *testing.T) {
 	if want := []string{"a scripts/a.py", "deep_b scripts/deep/b.py"}; !reflect.DeepEqual(tools, want) {
 		t.Errorf("tools: %q, want %q", tools, want)
 	}
-	p, err := Folder(folder)
+	p, err := Folder(folder, FolderCommand)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,8 +45,42 @@ func TestFolder(t *testing.T) {
 	if !reflect.DeepEqual(index, want) {
 		t.Errorf("%+v, want %+v", index, want)
 	}
-	again, err := Folder(folder)
+	again, err := Folder(folder, FolderCommand)
 	if err != nil || again.Digest() != p.Digest() {
 		t.Errorf("two are different, %v", err)
+	}
+}
+
+// What only the interpreter for documents has is found in the text of the scripts, unless the
+// folder has it itself.
+func TestFolderCommands(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"import os, json":                        FolderCommand,
+		"import os, lxml.etree as e # comment":   OfficeCommand,
+		"def f():\n    from PIL import Image":    OfficeCommand,
+		"try:\n\timport yaml\nexcept: pass":      OfficeCommand,
+		"# import lxml\nx = 'from PIL'":          FolderCommand,
+		"import lxmlish, pilot; from . import x": FolderCommand,
+	} {
+		files := map[string][]byte{"SKILL.md": []byte("---\nname: demo\ndescription: d\n---\nDo it."), "scripts/a.py": []byte(text)}
+		for _, own := range []string{"", "vendor/lxml/__init__.py", "scripts/lxml.py"} {
+			if own != "" {
+				files[own] = []byte("import lxml")
+			}
+			p, err := bundle.FromFiles(files)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := FolderCommands(p)
+			want := want
+			if own != "" && text == "import os, lxml.etree as e # comment" {
+				want = FolderCommand
+			}
+			if err != nil || len(got) != 2 || got[0] != want {
+				t.Errorf("%q and %s: %q, %v, want %s first", text, own, got, err, want)
+			}
+			delete(files, own)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/skillet-run/skillet/host/record/registry"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
+	"github.com/skillet-run/skillet/policies/limit"
 )
 
 // folder is a folder of the Agent Skills specification as its Python scripts find it.
@@ -20,6 +21,12 @@ type folder struct {
 	path  string // of the script that is to run
 }
 
+// A folderKey is the digest of a folder and an interpreter of its scripts.
+type folderKey struct {
+	of manifests.Digest
+	by string
+}
+
 // maxFolders is how many folders are kept in memory, and maxFolderBytes how large one of
 // them is.
 const (
@@ -27,28 +34,44 @@ const (
 	maxFolderBytes = 8 << 20
 )
 
-// loadScript takes a script of a folder for an attempt to run. One in Python runs on CPython; where
-// that is not installed, on the small interpreter if that is.
+// loadScript takes a script of a folder for an attempt to run. One in Python runs on CPython: on the
+// one with packages for documents, if scripts of the folder import those and it is installed.
+// Where neither is, it runs on the small interpreter if that is.
 func (r *Runner) loadScript(ctx context.Context, a *attempt, s manifests.Script) error {
 	if s.Interpreter != "python" {
 		return r.loadAlone(ctx, a, s)
 	}
-	f, err := r.folder(a.call.Target.Package)
+	commands, err := adopt.FolderCommands(a.call.Target.Package)
+	if err != nil {
+		return err
+	}
+	for _, by := range commands {
+		if err = r.loadFolder(ctx, a, s, by); !errors.Is(err, registry.ErrNotFound) {
+			return err
+		}
+	}
+	if small := r.loadAlone(ctx, a, s); !errors.Is(small, registry.ErrNotFound) {
+		return small
+	}
+	return err
+}
+
+// loadFolder takes a script with its folder and an interpreter for an attempt to run.
+func (r *Runner) loadFolder(ctx context.Context, a *attempt, s manifests.Script, by string) error {
+	f, err := r.folder(a.call.Target.Package, by)
 	if err != nil {
 		return err
 	}
 	t := a.call.Target
 	t.Package = f.code
-	err = r.loadModule(ctx, a, t)
-	if errors.Is(err, registry.ErrNotFound) {
-		if small := r.loadAlone(ctx, a, s); !errors.Is(small, registry.ErrNotFound) {
-			return small
-		}
+	if err := r.loadModule(ctx, a, t); err != nil {
+		return err
 	}
-	if err == nil {
-		a.folder = &folder{files: f.files, path: s.Path}
+	a.folder = &folder{files: f.files, path: s.Path}
+	if unset := a.call.Limits.Or(a.manifest.Limits()).MemoryBytes == 0; unset && by == adopt.OfficeCommand && !a.exactly() {
+		a.limits.MemoryBytes = max(a.limits.MemoryBytes, limit.Set{MemoryBytes: adopt.OfficeMemory}.Within(r.settings.Ceilings).Limits.MemoryBytes)
 	}
-	return err
+	return nil
 }
 
 // loadAlone takes a script without its folder for an attempt to run.
@@ -63,14 +86,15 @@ func (r *Runner) loadAlone(ctx context.Context, a *attempt, s manifests.Script) 
 }
 
 // folder is what the Python scripts of a package run with.
-func (r *Runner) folder(p *bundle.Package) (*folder, error) {
+func (r *Runner) folder(p *bundle.Package, by string) (*folder, error) {
+	key := folderKey{p.Digest(), by}
 	r.mu.Lock()
-	f, ok := r.folders[p.Digest()]
+	f, ok := r.folders[key]
 	r.mu.Unlock()
 	if ok {
 		return f, nil
 	}
-	code, err := adopt.Folder(p)
+	code, err := adopt.Folder(p, by)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +116,7 @@ func (r *Runner) folder(p *bundle.Package) (*folder, error) {
 	if len(r.folders) >= maxFolders {
 		clear(r.folders)
 	}
-	r.folders[p.Digest()] = f
+	r.folders[key] = f
 	return f, nil
 }
 

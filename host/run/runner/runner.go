@@ -232,14 +232,14 @@ type Runner struct {
 	digests map[*policies.Set]manifests.Digest // of the policies in force
 	modules map[moduleKey]module
 	checked map[string]*bundle.Package // by the interfaces they provide
-	folders map[manifests.Digest]*folder
+	folders map[folderKey]*folder
 }
 
 // New makes a Runner.
 func New(log hclog.Logger, kv store.KV, s *sandbox.Runtime, p *policies.Set, secrets hostfn.SecretSource, n hostfn.Notifier, calls *journal.Journal, settings Settings) *Runner {
 	return &Runner{
 		log: log, kv: kv, sandbox: s, policies: p, secrets: secrets, notifier: n, calls: calls,
-		settings: settings, modules: map[moduleKey]module{}, checked: map[string]*bundle.Package{}, folders: map[manifests.Digest]*folder{},
+		settings: settings, modules: map[moduleKey]module{}, checked: map[string]*bundle.Package{}, folders: map[folderKey]*folder{},
 	}
 }
 
