@@ -101,7 +101,7 @@ func (m *maker) program() string {
 	}
 	return strings.NewReplacer(
 		"__CODE__", quotedList(strings.Split(m.t.Code, "\n"), "\n"), "__TEXTS__", quotedList(m.texts(), " "),
-		"__GIVEN__", given, "__MEMBER__", member, "__GUEST__", strings.TrimRight(m.engine.guest, "\n"),
+		"__GIVEN__", given, "__MEMBER__", member, "__GUEST__", strings.TrimRight(m.engine.guest, "\n"), "__REST__", quoted(m.engine.rest),
 	).Replace(text)
 }
 

@@ -5,8 +5,11 @@ const code = __CODE__.join("\n");
 // Tools that take a text as it stands, and whether the script has data, and which member of the input that is.
 const texts = __TEXTS__, given = __GIVEN__, member = __MEMBER__;
 
-const execute =
-__GUEST__;
+// What runs it, and the part of that which is asked for when it is needed.
+const execute = (
+__GUEST__
+);
+const rest = __REST__;
 
 const ask = globalThis.__skillet_call, encoder = new TextEncoder(), decoder = new TextDecoder("utf-8", { fatal: true });
 
@@ -32,7 +35,10 @@ const call = (name, meta, body) => {
 
 export async function run(input) {
 	const data = encoder.encode(JSON.stringify(member ? input[member] : input));
-	globalThis.__skillet_call = (name, meta, body) => (meta === '{"data":true}' ? { meta: "{}", body: data } : call(name, meta, body));
+	globalThis.__skillet_call = (name, meta, body) => {
+		if (meta === '{"data":true}') return { meta: "{}", body: data };
+		return meta === '{"rest":true}' ? { meta: JSON.stringify({ rest }) } : call(name, meta, body);
+	};
 	const { value, error } = await execute({ code, given });
 	if (error) throw Object.assign(new Error(error.message), { kind: error.kind ?? "failed" });
 	return value;
