@@ -137,7 +137,7 @@ func onTrial(t *testing.T, h *host.Host, s registry.Skill, got map[string]int, w
 	}
 	for version, runs := range map[string]string{"1.0.0": "worker@1.0.0", "1.1.0": "worker@1.1.0"} { // named, they are no part of the trial
 		target, err := find(t, h, manifests.Ref{Name: "worker", Version: version})
-		if err != nil || target.Label() != runs || target.Bare().Trial != nil {
+		if err != nil || target.Label() != runs || target.Bare().Canary != nil {
 			t.Errorf("%s: %+v, %v", version, target.Label(), err)
 		}
 	}

@@ -238,7 +238,7 @@ func (h *Host) CatchUp(ctx context.Context) error {
 }
 
 // Decided is another number at once when anything was decided anywhere, or policies changed.
-func (h *Host) Decided() uint64 { return h.watch.Now() }
+func (h *Host) Decided() uint64 { return h.watch.Decided() }
 
 // Close releases the home.
 func (h *Host) Close(ctx context.Context) error {

@@ -56,7 +56,7 @@ func (h *Host) wire() {
 	h.wireSources()
 	h.decided = h.decisions.Marker()
 	h.watch = rules.NewWatch(h.rules, h.marked, h.policies, h.decided.Count)
-	h.approvals = approval.NewStore(h.ledger, kv, h.watch.Current, approval.Settings{Home: h.home, Expiry: days(s.ProposalExpiryDays), Epoch: h.watch.Now})
+	h.approvals = approval.NewStore(h.ledger, kv, h.watch.Current, approval.Settings{Home: h.home, Expiry: days(s.ProposalExpiryDays), Epoch: h.watch.Decided})
 	h.wireSkills()
 	h.wireScripts()
 	h.wireModels()
@@ -84,7 +84,7 @@ func (h *Host) wire() {
 // wireSkills makes what finds skills. The runner is made of it, and asked by it.
 func (h *Host) wireSkills() {
 	h.skills = invoke.NewSkills(invoke.SkillsParts{
-		Registry: h.registry, Approvals: h.approvals, Trust: h.trust, CatchUp: h.CatchUp, Epoch: h.watch.Epoch, Now: h.watch.Now,
+		Registry: h.registry, Approvals: h.approvals, Trust: h.trust, CatchUp: h.CatchUp, Epoch: h.watch.Epoch, Decided: h.watch.Decided,
 		Route: func(ctx context.Context, skill string, c registry.Canary) (bool, error) {
 			return h.runner.Route(ctx, skill, c)
 		},
@@ -130,7 +130,7 @@ func (h *Host) wireRecordings(s config.Settings) {
 
 func (h *Host) wireGovern() {
 	h.govern = govern.New(h.log.Named("govern"), govern.Parts{
-		CatchUp: h.CatchUp, Now: h.watch.Now, Unfinished: func() error { return upkeep.UnfinishedRepair(h.home) }, Explain: meaning.Of,
+		CatchUp: h.CatchUp, Decided: h.watch.Decided, Unfinished: func() error { return upkeep.UnfinishedRepair(h.home) }, Explain: meaning.Of,
 		Home: h.home, Policies: h.watch.Policies,
 		Ledger: h.ledger, Registry: h.registry, Approvals: h.approvals, Trust: h.trust, Tokens: token.New(h.ledger, h.store.KV()),
 		Installer: h.installer, Settings: h.settings, Agents: h.agents, Sources: h.sources,
@@ -172,10 +172,10 @@ func (h *Host) wireAdmit(s config.Settings) {
 	h.admit = admit.New(h.log.Named("admit"), admit.Parts{
 		Registry: h.registry, Approvals: h.approvals, Trust: h.trust, Installer: h.installer, Runner: h.runner, Sources: h.sources, Invoke: h.invoke,
 		Recordings: h.recordings, Shadow: h.tries.Shadow, Evidence: h.evidence,
-		Sign: h.govern.Keys.Sign, CatchUp: h.CatchUp, Now: h.watch.Now, Ceilings: h.ceilings(), Engines: script.Names(), Home: h.home, Logins: h.secrets,
+		Sign: h.govern.Keys.Sign, CatchUp: h.CatchUp, Decided: h.watch.Decided, Ceilings: h.ceilings(), Engines: script.Names(), Home: h.home, Logins: h.secrets,
 	})
 	h.code = code.New(h.log.Named("code"), code.Parts{
-		Invoke: h.invoke, Skills: h.skills, Registry: h.registry, Runner: h.runner, Approvals: h.approvals, Store: h.store, CatchUp: h.CatchUp, Now: h.watch.Now, Redact: h.redactor(context.Background()).Text, Calls: h.calls, Tester: h.tester, Proposals: h.admit,
+		Invoke: h.invoke, Skills: h.skills, Registry: h.registry, Runner: h.runner, Approvals: h.approvals, Store: h.store, CatchUp: h.CatchUp, Decided: h.watch.Decided, Redact: h.redactor(context.Background()).Text, Calls: h.calls, Tester: h.tester, Proposals: h.admit,
 	}, code.Settings{Enabled: s.Code.Enabled, ToolsBudget: s.MCP.ToolsBudget})
 }
 

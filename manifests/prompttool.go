@@ -10,11 +10,10 @@ import (
 const PromptToolName = "prompt"
 
 // PromptTool describes a prompt and its parameters as a tool and its input, so
-// that what is true of one is true of the other: [CoerceArgs] reads key=value
+// that both are read and checked in one way: [CoerceArgs] reads key=value
 // pairs for it, [Manifest.ValidateInput] refuses what does not fit and what is
-// unknown, and its schema tells people and models what it takes. ok is false for
-// skills that run code, and for those whose manifest has no parameters and no
-// prompt.
+// unknown, and its schema tells people and models what it takes. ok is false
+// unless m is a prompt, with a text of its own.
 func (m *Manifest) PromptTool() (t Tool, ok bool) {
 	if !m.Type.IsPrompt() || m.Prompt == "" && m.PromptTemplate == "" {
 		return Tool{}, false
@@ -53,7 +52,7 @@ func parameterSchema(all []Parameter) json.RawMessage {
 	}
 	slices.Sort(o.Required)
 	b, err := json.Marshal(o)
-	if err != nil { // texts, and defaults that were JSON before
+	if err != nil { // cannot fail: texts, and defaults that are JSON
 		panic("manifests: describe parameters: " + err.Error())
 	}
 	return b

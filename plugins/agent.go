@@ -11,7 +11,7 @@ import (
 
 // Agent starts an agent, unless it runs already, and returns it. An agent that
 // dies is started again when it is next asked: what it was working on fails with
-// [agent.ErrGone]. The rest is as for [Supervisor.Provider].
+// [agent.ErrExited]. The rest is as for [Supervisor.Provider].
 func (s *Supervisor) Agent(ctx context.Context, spec Spec) (agent.Agent, error) {
 	spec.Kind = KindAgent
 	p, err := s.ready(ctx, spec)
@@ -32,11 +32,11 @@ func (c *agentClient) ask(ctx context.Context, call func(a agent.Agent) error) e
 	}
 	defer done()
 	err = conn.output.clean.err(call(agentgrpc.NewClient(conn.conn)))
-	if !errors.Is(err, agent.ErrGone) {
+	if !errors.Is(err, agent.ErrExited) {
 		return err
 	}
 	if death := c.plugin.death(conn); death != "" {
-		return fmt.Errorf("%w: %s", agent.ErrGone, death)
+		return fmt.Errorf("%w: %s", agent.ErrExited, death)
 	}
 	return fmt.Errorf("agent %s: %w", c.plugin.spec.Name, err)
 }

@@ -33,8 +33,8 @@ func TestAgent(t *testing.T) {
 		t.Errorf("%+v %v", i, err)
 	}
 	task.Goal = deadly
-	if _, err := a.Run(t.Context(), task, host); !errors.Is(err, agent.ErrGone) || !strings.Contains(err.Error(), `exit status 5; it said last: "of that goal"`) {
-		t.Errorf("%v, want ErrGone and why", err)
+	if _, err := a.Run(t.Context(), task, host); !errors.Is(err, agent.ErrExited) || !strings.Contains(err.Error(), `exit status 5; it said last: "of that goal"`) {
+		t.Errorf("%v, want ErrExited and why", err)
 	}
 	task.Goal = "say something again"
 	if r, err := a.Run(t.Context(), task, host); err != nil || !r.Done {

@@ -126,7 +126,7 @@ var answerTypes = []struct {
 	{"audit", []reflect.Type{reflect.TypeFor[[]govern.Event]()}},
 	{"audit list", []reflect.Type{reflect.TypeFor[[]govern.Event]()}},
 	{"audit show", []reflect.Type{reflect.TypeFor[work.CallDetails](), reflect.TypeFor[savedPage]()}},
-	{"audit verify", []reflect.Type{reflect.TypeFor[govern.Finding](), reflect.TypeFor[govern.Verification]()}},
+	{"audit verify", []reflect.Type{reflect.TypeFor[govern.ExportReport](), reflect.TypeFor[govern.Verification]()}},
 	{"audit export", []reflect.Type{reflect.TypeFor[govern.Summary]()}},
 	{"audit key", []reflect.Type{reflect.TypeFor[govern.AuditKeys]()}},
 	{"audit key rotate", []reflect.Type{reflect.TypeFor[govern.AuditKeys]()}},

@@ -67,7 +67,7 @@ func (i *Installer) AcceptCanary(ctx context.Context, h approval.Human, p Plan, 
 
 // TryInstalled puts an installed version on trial beside the active one, with the
 // grants that it has. It fails as [Installer.AcceptCanary] and
-// [registry.Skill.Runs] do.
+// [registry.Skill.CheckEnabled] do.
 func (i *Installer) TryInstalled(ctx context.Context, h approval.Human, v registry.Skill, s Share) (Outcome, error) {
 	if err := h.Check(); err != nil {
 		return Outcome{}, err
@@ -88,7 +88,7 @@ func (i *Installer) tryInstalled(ctx context.Context, v registry.Skill, s Share)
 	}
 	now, err := i.registry.Lookup(ctx, manifests.Ref{Name: v.Name, Version: v.Version})
 	if err == nil {
-		err = now.Runs()
+		err = now.CheckEnabled()
 	}
 	if err != nil {
 		return ledger.Change{}, err
@@ -132,21 +132,21 @@ func (t trial) begun(d, stable manifests.Digest, s Share) (ledger.Change, error)
 func (i *Installer) canTry(ctx context.Context, t trial, s Share) error {
 	switch {
 	case s.Percent < 1 || s.Percent > 99:
-		return fault.Errorf(fault.KindUsage, "a canary gets 1 to 99 percent of the calls, not %d", s.Percent).WithHint("such as %s", fault.Set(fault.FieldCanary, "10%"))
+		return fault.Errorf(fault.KindUsage, "a canary gets 1 to 99 percent of the calls, not %d", s.Percent).WithHint("such as %s", fault.SetField(fault.FieldCanary, "10%"))
 	case s.Calls < 0:
 		return fault.Errorf(fault.KindUsage, "the number of calls of a canary must not be negative, and is %d", s.Calls)
 	case t.stable == "":
 		return fault.Errorf(fault.KindConflict, "try %s@%s: no other version is active to compare it with", t.skill, t.version).
-			WithHint("install it without %s", fault.LeaveOut(fault.FieldCanary))
+			WithHint("install it without %s", fault.OmitField(fault.FieldCanary))
 	case t.was == nil:
 		return fault.Errorf(fault.KindVerification, "try %s@%s: the active version %s is damaged", t.skill, t.version, t.stable).
-			WithHint("install it without %s", fault.LeaveOut(fault.FieldCanary))
+			WithHint("install it without %s", fault.OmitField(fault.FieldCanary))
 	}
 	was, is := t.was.Manifest().Security.Permissions.KV, t.is.Manifest().Security.Permissions.KV
 	if was != nil && is != nil && max(was.SchemaVersion, 1) != max(is.SchemaVersion, 1) {
 		return fault.Errorf(fault.KindConflict, "try %s@%s: it keeps data of schema version %d, and %s of version %d: the two cannot share it",
 			t.skill, t.version, max(is.SchemaVersion, 1), t.stable, max(was.SchemaVersion, 1)).
-			WithHint("update without %s: %s takes the data back as well", fault.LeaveOut(fault.FieldCanary), fault.RollBack(t.skill))
+			WithHint("update without %s: %s takes the data back as well", fault.OmitField(fault.FieldCanary), fault.RollBack(t.skill))
 	}
 	active, err := i.registry.Lookup(ctx, manifests.Ref{Name: t.skill})
 	if err != nil {
@@ -214,5 +214,5 @@ func (i *Installer) promotable(ctx context.Context, skill string, c registry.Can
 	if n < 0 {
 		return fmt.Errorf("promote %s@%s: %w", skill, c.Version, registry.ErrNotFound)
 	}
-	return versions[n].Runs()
+	return versions[n].CheckEnabled()
 }

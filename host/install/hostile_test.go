@@ -361,7 +361,7 @@ func TestNameTakenOverHasNoState(t *testing.T) {
 	keep := func() {
 		t.Helper()
 		for key, value := range map[string]string{"kv/account/skill/a": `{"schema":1,"bytes":7}`, "kv/skill/a/value/diary": "\x01\x00\x00\x00\x00\x00\x00\x00\x00private"} {
-			if _, err := p.store.KV().Put(t.Context(), key, []byte(value), store.Any); err != nil {
+			if _, err := p.store.KV().Put(t.Context(), key, []byte(value), store.AnyRevision); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -33,7 +33,7 @@ type Rollback struct {
 // Errors are [fault.Error]s: of [fault.KindNotFound] when there is no such version,
 // of [fault.KindConflict] when it is active already or could not work with what the
 // skill keeps, of [fault.KindVerification] when its bytes are damaged, and those of
-// [registry.Skill.Runs].
+// [registry.Skill.CheckEnabled].
 func (i *Installer) Rollback(ctx context.Context, h approval.Human, ref manifests.Ref, keepState bool) (Rollback, error) {
 	if err := h.Check(); err != nil {
 		return Rollback{}, err
@@ -148,7 +148,7 @@ func (i *Installer) rollbackTarget(ctx context.Context, name, version string, ve
 		to, ok, err := i.registry.Former(ctx, name)
 		if err == nil && !ok {
 			err = fault.Errorf(fault.KindNotFound, "roll back %s: no version of it was active before that is still installed", name).
-				WithHint("%s shows its versions; name one with %s", fault.List(fault.Versions), fault.Set(fault.FieldTo, "VERSION"))
+				WithHint("%s shows its versions; name one with %s", fault.List(fault.Versions), fault.SetField(fault.FieldTo, "VERSION"))
 		}
 		return to, err
 	}
@@ -181,7 +181,7 @@ func (i *Installer) canGoBack(ctx context.Context, s registry.Skill, keepState b
 	}
 	if err := i.engine.FitsState(ctx, p.Manifest()); err != nil {
 		return fault.AsError(fmt.Errorf("roll back to %s: %w", s.Ref(), err)).
-			WithHint("%s rolls back all the same: %s is not run while the data is as it is; %s deletes it", fault.Set(fault.FieldKeepState), s.Ref(), fault.Remove(s.Name).With(fault.FieldPurge))
+			WithHint("%s rolls back all the same: %s is not run while the data is as it is; %s deletes it", fault.SetField(fault.FieldKeepState), s.Ref(), fault.Remove(s.Name).With(fault.FieldPurge))
 	}
 	return nil
 }

@@ -242,8 +242,8 @@ func TestDisabledIsNotRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want(t, what+": 2.0.0 runs", all[0].Runs() == nil, two)
-		want(t, what+": 1.0.0 runs", all[1].Runs() == nil, one)
+		want(t, what+": 2.0.0 runs", all[0].CheckEnabled() == nil, two)
+		want(t, what+": 1.0.0 runs", all[1].CheckEnabled() == nil, one)
 	}
 	do := func(_ []registry.Skill, err error) {
 		t.Helper()
@@ -258,7 +258,7 @@ func TestDisabledIsNotRun(t *testing.T) {
 	runs("enabled", true, true)
 	do(p.Disable(t.Context(), "human:ada", manifests.Ref{Name: "net", Version: "1.0.0"}, ""))
 	runs("one of them", false, true)
-	err := func() error { s, _ := p.registry.Versions(t.Context(), "net"); return s[1].Runs() }()
+	err := func() error { s, _ := p.registry.Versions(t.Context(), "net"); return s[1].CheckEnabled() }()
 	if e := fault.AsError(err); e.Kind != fault.KindDenied || e.Way().String() != "[enable net@1.0.0] allows it again" {
 		t.Errorf("got %+v", e)
 	}
@@ -306,10 +306,10 @@ func TestRevokedVersionsAreIsolatedOnce(t *testing.T) {
 			t.Errorf("got %+v, %v", all, err)
 		}
 	}
-	if err := p.skill(t, "net").Runs(); !errors.Is(err, registry.ErrDisabled) {
+	if err := p.skill(t, "net").CheckEnabled(); !errors.Is(err, registry.ErrDisabled) {
 		t.Errorf("it runs: %v", err)
 	}
-	if err := p.skill(t, "other").Runs(); err != nil {
+	if err := p.skill(t, "other").CheckEnabled(); err != nil {
 		t.Error(err)
 	}
 }

@@ -43,7 +43,7 @@ func (i *Installer) consented(ctx context.Context, p Plan) error {
 	}
 	e := fault.Errorf(fault.KindDenied, "install %s@%s: %s", p.Skill, p.Version, p.Refused.Words())
 	if p.Refused.Waits {
-		return e.WithHint("look at it with %s, then %s or %s; or add %s", fault.ShowProposal(p.Refused.ID), fault.Approve(p.Refused.ID), fault.Reject(p.Refused.ID), fault.Set(fault.FieldDespite, p.Refused.ID))
+		return e.WithHint("look at it with %s, then %s or %s; or add %s", fault.ShowProposal(p.Refused.ID), fault.Approve(p.Refused.ID), fault.Reject(p.Refused.ID), fault.SetField(fault.FieldDespite, p.Refused.ID))
 	}
-	return e.WithHint("%s shows it; to install it all the same, add %s", fault.ShowProposal(p.Refused.ID), fault.Set(fault.FieldDespite, p.Refused.ID))
+	return e.WithHint("%s shows it; to install it all the same, add %s", fault.ShowProposal(p.Refused.ID), fault.SetField(fault.FieldDespite, p.Refused.ID))
 }

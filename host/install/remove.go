@@ -114,7 +114,7 @@ func (i *Installer) PlanRemoval(ctx context.Context, what Removing) (Removal, er
 	r.Broken = registry.Dependents(stays, digests(r.Gone)...)
 	if len(r.Broken) > 0 && !what.Force {
 		return r, fault.Errorf(fault.KindConflict, "remove %s: %s by %s", refs(r.Gone), map[bool]string{true: "they are needed", false: "it is needed"}[len(r.Gone) > 1], refs(r.Broken)).
-			WithHint("remove those, too; or say %s to leave them without it; %s shows who needs a skill", fault.Set(fault.FieldForce), fault.ShowUsers(""))
+			WithHint("remove those, too; or say %s to leave them without it; %s shows who needs a skill", fault.SetField(fault.FieldForce), fault.ShowUsers(""))
 	}
 	return r, nil
 }

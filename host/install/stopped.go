@@ -8,11 +8,11 @@ import (
 	"github.com/skillet-run/skillet/host/record/trust"
 )
 
-// Stopped is why an installed version is not run, as [registry.Skill.Runs] says it, with all
+// Stopped is why an installed version is not run, as [registry.Skill.CheckEnabled] says it, with all
 // that helps: taking back what was revoked here, if nothing else revokes it, and going back
 // to an earlier version, if there is one. It is nil for a version that is run.
 func Stopped(ctx context.Context, r *registry.Registry, b *trust.Store, s registry.Skill) error {
-	why := s.Runs()
+	why := s.CheckEnabled()
 	if why == nil || !s.Disabled.Quarantined {
 		return why
 	}

@@ -48,7 +48,7 @@ func (i *Installer) tested(ctx context.Context, p *Plan) error {
 		return nil
 	}
 	return fault.Errorf(fault.KindVerification, "%s@%s: %s: %s", p.Skill, p.Version, failing(r), firstFailure(r)).
-		WithHint("%s on its directory or file shows all of it; to install it all the same: %s", fault.Test().With(fault.FieldNoBuild), fault.Set(fault.FieldAllowFailingTests))
+		WithHint("%s on its directory or file shows all of it; to install it all the same: %s", fault.Test().With(fault.FieldNoBuild), fault.SetField(fault.FieldAllowFailingTests))
 }
 
 // counted are options with which it is told how many cases are over.

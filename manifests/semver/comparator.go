@@ -90,11 +90,11 @@ func (d *desugarer) between(low Version, high Version) []comparator {
 func (d *desugarer) caret(p partial) []comparator {
 	v := p.version
 	switch {
-	case p.wild == 0:
+	case p.firstWildcard == 0:
 		return []comparator{anything()}
-	case v.major > 0 || p.wild == 1:
+	case v.major > 0 || p.firstWildcard == 1:
 		return d.between(d.low(p), d.bump(v, 0))
-	case v.minor > 0 || p.wild == 2:
+	case v.minor > 0 || p.firstWildcard == 2:
 		return d.between(d.low(p), d.bump(v, 1))
 	}
 	return d.between(v, d.bump(v, 2))
@@ -103,16 +103,16 @@ func (d *desugarer) caret(p partial) []comparator {
 // tilde allows what does not change the minor number, or the major one when it
 // stands alone.
 func (d *desugarer) tilde(p partial) []comparator {
-	if p.wild == 0 {
+	if p.firstWildcard == 0 {
 		return []comparator{anything()}
 	}
-	return d.between(d.low(p), d.bump(p.version, min(p.wild-1, 1)))
+	return d.between(d.low(p), d.bump(p.version, min(p.firstWildcard-1, 1)))
 }
 
 // low is the lower bound of a caret or tilde: a partial begins with its
 // prereleases when they count, a whole version with itself.
 func (d *desugarer) low(p partial) Version {
-	if p.wild < 3 {
+	if p.firstWildcard < 3 {
 		return d.least(p.version)
 	}
 	return p.version
@@ -122,14 +122,14 @@ func (d *desugarer) low(p partial) Version {
 func (d *desugarer) compare(op operator, p partial) []comparator {
 	v := p.version
 	switch {
-	case p.wild == 3:
+	case p.firstWildcard == 3:
 		return []comparator{{op: op, version: v}}
-	case p.wild == 0 && (op == above || op == below):
+	case p.firstWildcard == 0 && (op == above || op == below):
 		return []comparator{nothing()}
-	case p.wild == 0:
+	case p.firstWildcard == 0:
 		return []comparator{anything()}
 	}
-	behind := d.bump(v, p.wild-1)
+	behind := d.bump(v, p.firstWildcard-1)
 	switch op {
 	case above:
 		return []comparator{{op: atLeast, version: d.least(behind.release())}}
@@ -146,7 +146,7 @@ func (d *desugarer) compare(op operator, p partial) []comparator {
 // hyphen is the range from one version to another, both of it.
 func (d *desugarer) hyphen(low, high partial) []comparator {
 	var out []comparator
-	if low.wild > 0 {
+	if low.firstWildcard > 0 {
 		v := low.version
 		if v.pre == "" {
 			v = d.least(v)
@@ -154,9 +154,9 @@ func (d *desugarer) hyphen(low, high partial) []comparator {
 		out = append(out, comparator{op: atLeast, version: v})
 	}
 	switch v := high.version; {
-	case high.wild == 0:
-	case high.wild < 3:
-		out = append(out, comparator{op: below, version: d.bump(v, high.wild-1)})
+	case high.firstWildcard == 0:
+	case high.firstWildcard < 3:
+		out = append(out, comparator{op: below, version: d.bump(v, high.firstWildcard-1)})
 	case v.pre == "" && d.prereleases:
 		if next, ok := v.next(); ok {
 			out = append(out, comparator{op: below, version: next.floor()})

@@ -62,9 +62,9 @@ func versionError(text string) *Error {
 		e.Problem = fmt.Sprintf("has more than %d characters", MaxLength)
 		return e
 	}
-	if p, ok := parsePartial(strings.TrimLeft(strings.TrimSpace(text), "v= ")); ok && p.wild < 3 {
+	if p, ok := parsePartial(strings.TrimLeft(strings.TrimSpace(text), "v= ")); ok && p.firstWildcard < 3 {
 		e.Problem = "does not have all three numbers"
-		if p.wild == p.numbers {
+		if p.firstWildcard == p.parts {
 			e.Instead = p.version.String()
 		}
 		return e

@@ -7,13 +7,13 @@ import (
 
 // A partial is a version of which the last numbers may be missing or x.
 type partial struct {
-	version Version // 0 for what is missing
-	numbers int     // how many numbers or x there are
-	wild    int     // the index of the first that is missing or x; 3 = none
-	ordered bool    // no number stands behind an x
+	version       Version // 0 for what is missing
+	parts         int     // how many numbers or x there are
+	firstWildcard int     // the index of the first that is missing or x; 3 = none
+	wildcardsLast bool    // no number follows an x
 }
 
-// parsePartial reads a partial in the strict form, without a prefix.
+// parsePartial reads a partial in the form of semver.org, without a prefix.
 func parsePartial(text string) (p partial, ok bool) {
 	core, build, hasBuild := strings.Cut(text, "+")
 	core, pre, hasPre := strings.Cut(core, "-")
@@ -24,27 +24,27 @@ func parsePartial(text string) (p partial, ok bool) {
 	if hasPre && (len(numbers) < 3 || !isIdentifiers(pre, true)) {
 		return p, false
 	}
-	p = partial{numbers: len(numbers), wild: len(numbers), ordered: true}
+	p = partial{parts: len(numbers), firstWildcard: len(numbers), wildcardsLast: true}
 	for i, n := range numbers {
-		if !p.number(i, n) {
+		if !p.setPart(i, n) {
 			return p, false
 		}
 	}
-	if p.wild == 3 { // a prerelease of an x says nothing
+	if p.firstWildcard == 3 { // a prerelease after an x is ignored
 		p.version.pre, p.version.build = pre, build
 	}
 	return p, true
 }
 
-// number takes the number or x with index i.
-func (p *partial) number(i int, text string) bool {
+// setPart takes the number or x with index i.
+func (p *partial) setPart(i int, text string) bool {
 	if text == "x" || text == "X" || text == "*" {
-		p.wild = min(p.wild, i)
+		p.firstWildcard = min(p.firstWildcard, i)
 		return true
 	}
 	n, ok := parseNumber(text)
-	if p.wild < i {
-		p.ordered = false
+	if p.firstWildcard < i {
+		p.wildcardsLast = false
 		return ok
 	}
 	*[]*uint64{&p.version.major, &p.version.minor, &p.version.patch}[i] = n
@@ -64,7 +64,7 @@ func parseNumber(text string) (uint64, bool) {
 // zeros.
 func isIdentifiers(text string, prerelease bool) bool {
 	for id := range strings.SplitSeq(text, ".") {
-		if id == "" || strings.IndexFunc(id, isNoIdentifier) >= 0 {
+		if id == "" || strings.IndexFunc(id, outsideIdentifier) >= 0 {
 			return false
 		}
 		if prerelease && len(id) > 1 && id[0] == '0' && isNumeric(id) {
@@ -74,6 +74,6 @@ func isIdentifiers(text string, prerelease bool) bool {
 	return true
 }
 
-func isNoIdentifier(r rune) bool {
+func outsideIdentifier(r rune) bool {
 	return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 }

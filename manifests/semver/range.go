@@ -146,7 +146,7 @@ func parseOperand(text, prefix string) (partial, string) {
 	switch {
 	case !ok || len(bare)-len(p.version.build) > MaxLength:
 		return p, fmt.Sprintf("has %q where a version belongs", shorten(text))
-	case !p.ordered:
+	case !p.wildcardsLast:
 		return p, fmt.Sprintf("has a number behind an x in %q", text)
 	}
 	return p, ""

@@ -36,7 +36,7 @@ func ParseVersion(text string) (Version, error) {
 
 func strictVersion(text string) (Version, bool) {
 	p, ok := parsePartial(text)
-	return p.version, ok && len(text) <= MaxLength && p.numbers == 3 && p.wild == 3
+	return p.version, ok && len(text) <= MaxLength && p.parts == 3 && p.firstWildcard == 3
 }
 
 // MustParseVersion is [ParseVersion] for versions written in a program; it

@@ -2,17 +2,19 @@ package agent
 
 import "errors"
 
-// ErrGone is wrapped by errors of Plan and Run when the agent's process ended
-// before it answered. It can be asked again.
-var ErrGone = errors.New("the agent ended before it answered")
+// ErrExited is wrapped by errors of Plan and Run when the agent's process ended
+// before it answered. The call can be made again.
+var ErrExited = errors.New("the agent ended before it answered")
 
-// ErrOver is what a [Host] answers when the Plan or Run it was handed to has
-// ended.
-var ErrOver = errors.New("the work on the task is over")
+// ErrEnded is returned by the methods of a [Host] after the Plan or Run that it was
+// given to has returned.
+var ErrEnded = errors.New("the call that was given this host has ended")
 
-// A Refusal is what an agent in another process is told when the host does not do
-// what it asks, for another reason than an error of this contract.
-type Refusal struct{ Message string }
+// A HostError is any other error of the host, as an agent in another process gets it.
+type HostError struct {
+	// Message is the text of that error.
+	Message string
+}
 
 // Error implements error.
-func (r *Refusal) Error() string { return r.Message }
+func (e *HostError) Error() string { return e.Message }

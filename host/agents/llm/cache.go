@@ -123,7 +123,7 @@ func (c *cache) put(ctx context.Context, key string, resp provider.Response) err
 	if err := c.makeRoom(ctx); err != nil {
 		return err
 	}
-	_, err = c.kv.Put(ctx, key, v, store.Any)
+	_, err = c.kv.Put(ctx, key, v, store.AnyRevision)
 	return err
 }
 
@@ -169,7 +169,7 @@ func (c *cache) makeRoom(ctx context.Context) error {
 		if c.bytes <= c.room {
 			break
 		}
-		if err := c.kv.Delete(ctx, x.key, store.Any); err != nil && !errors.Is(err, store.ErrNotFound) {
+		if err := c.kv.Delete(ctx, x.key, store.AnyRevision); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 		c.bytes -= x.bytes

@@ -276,7 +276,7 @@ func (c *catalog) keep(ctx context.Context, name string, l listing) {
 	}
 	v, err := json.Marshal(l)
 	if err == nil {
-		_, err = c.kv.Put(ctx, catalogKey+name, v, store.Any)
+		_, err = c.kv.Put(ctx, catalogKey+name, v, store.AnyRevision)
 	}
 	if err != nil {
 		c.log.Warn("what a provider offers is not kept", "provider", name, "err", err)

@@ -172,7 +172,7 @@ func (j *job) answer(ctx context.Context, c Candidate, more bool) (resp provider
 	key := j.r.cache.key(j.ask, c.ref)
 	resp, cached = j.r.cache.get(ctx, key)
 	if cached {
-		j.r.usage.count(j.use(c), Spent{Cached: 1})
+		j.r.usage.count(j.use(c), Usage{Cached: 1})
 	} else if resp, f = j.fitting(ctx, c, more); f != nil {
 		return resp, false, f
 	}
@@ -378,7 +378,7 @@ func (t *try) note(u provider.Usage, did budget.Amount, f *failure) {
 	if !t.made {
 		return
 	}
-	s := Spent{
+	s := Usage{
 		Calls: 1, InputTokens: int64(u.InputTokens), OutputTokens: int64(u.OutputTokens), ThinkingTokens: int64(u.ThinkingTokens),
 		MicroUSD: did.MicroUSD, TookMS: t.took.Milliseconds(),
 	}

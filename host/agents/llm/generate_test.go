@@ -461,7 +461,7 @@ func TestHostFailures(t *testing.T) {
 	t.Parallel()
 	one, two := remote("one"), remote("two")
 	h := newHost(t, llm.Settings{}, budget.Settings{}, one, two)
-	if _, err := h.store.KV().Put(t.Context(), "budget/period", []byte("?"), store.Any); err != nil {
+	if _, err := h.store.KV().Put(t.Context(), "budget/period", []byte("?"), store.AnyRevision); err != nil {
 		t.Fatal(err)
 	}
 	_, err := h.Generate(t.Context(), ask(llm.Balanced))

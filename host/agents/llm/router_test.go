@@ -546,7 +546,7 @@ func TestUsage(t *testing.T) {
 		defer func() { h.Close() }()
 		uses := must[[]llm.Use](t)(h.Usage(ctx, llm.Filter{Purpose: "act"}))
 		want := llm.Use{Day: "2000-01-01", Provider: "p", Model: "m", Tier: llm.Fast, Task: "T1", Agent: "code", Purpose: "act",
-			Spent: llm.Spent{Calls: 2, InputTokens: 200, OutputTokens: 60, ThinkingTokens: 40, MicroUSD: 400, TookMS: 500}}
+			Usage: llm.Usage{Calls: 2, InputTokens: 200, OutputTokens: 60, ThinkingTokens: 40, MicroUSD: 400, TookMS: 500}}
 		if len(uses) != 1 || uses[0] != want {
 			t.Errorf("got %+v", uses)
 		}

@@ -26,11 +26,11 @@ type Use struct {
 	Task     string `json:"task,omitempty"`
 	Agent    string `json:"agent,omitempty"`
 	Purpose  string `json:"purpose,omitempty"`
-	Spent
+	Usage
 }
 
-// Spent is what requests took.
-type Spent struct {
+// Usage is what requests took.
+type Usage struct {
 	// Calls counts the attempts, Failed those of them that failed, and Cached the
 	// requests that were answered from the cache, which do not count as Calls.
 	Calls  int64 `json:"calls"`
@@ -48,7 +48,7 @@ type Spent struct {
 }
 
 // Add counts o too.
-func (s *Spent) Add(o Spent) {
+func (s *Usage) Add(o Usage) {
 	s.Calls += o.Calls
 	s.Failed += o.Failed
 	s.Cached += o.Cached
@@ -85,20 +85,20 @@ type tally struct {
 	kv store.KV
 
 	mu    sync.Mutex
-	since map[Use]Spent // since the last save; the Spent of the key is zero
-	all   map[Use]Spent // of this process, by provider, model and tier
+	since map[Use]Usage // since the last save; the Usage of the key is zero
+	all   map[Use]Usage // of this process, by provider, model and tier
 }
 
 // count adds to what those with the words of u used.
-func (t *tally) count(u Use, s Spent) {
+func (t *tally) count(u Use, s Usage) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.total(Use{Provider: u.Provider, Model: u.Model, Tier: u.Tier}, s)
-	u.Day, u.Spent = time.Now().UTC().Format(time.DateOnly), Spent{}
+	u.Day, u.Usage = time.Now().UTC().Format(time.DateOnly), Usage{}
 	sum := t.since[u]
 	sum.Add(s)
 	if t.since == nil {
-		t.since = map[Use]Spent{}
+		t.since = map[Use]Usage{}
 	}
 	t.since[u] = sum
 }
@@ -106,9 +106,9 @@ func (t *tally) count(u Use, s Spent) {
 // maxCounted is how many models, each by its tiers, are counted by themselves.
 const maxCounted = 1000
 
-func (t *tally) total(u Use, s Spent) {
+func (t *tally) total(u Use, s Usage) {
 	if t.all == nil {
-		t.all = map[Use]Spent{}
+		t.all = map[Use]Usage{}
 	}
 	if _, known := t.all[u]; !known && len(t.all) >= maxCounted {
 		u = Use{Provider: OtherModels, Model: OtherModels}
@@ -127,7 +127,7 @@ func (r *Router) Counted() []Use {
 	defer r.usage.mu.Unlock()
 	var all []Use
 	for u, s := range r.usage.all {
-		u.Spent = s
+		u.Usage = s
 		all = append(all, u)
 	}
 	return all
@@ -142,10 +142,10 @@ func (t *tally) save(ctx context.Context) error {
 	var errs []error
 	for u, s := range counted {
 		err := change(ctx, t.kv, u.key(), func(kept *Use) {
-			sum := kept.Spent
+			sum := kept.Usage
 			sum.Add(s)
 			*kept = u
-			kept.Spent = sum
+			kept.Usage = sum
 		})
 		if err != nil {
 			errs = append(errs, err)
@@ -155,11 +155,11 @@ func (t *tally) save(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (t *tally) putBack(u Use, s Spent) {
+func (t *tally) putBack(u Use, s Usage) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.since == nil {
-		t.since = map[Use]Spent{}
+		t.since = map[Use]Usage{}
 	}
 	s2 := t.since[u]
 	s2.Add(s)
@@ -214,7 +214,7 @@ func (r *Router) PruneUsage(ctx context.Context, before string) (removed int, er
 		if strings.TrimPrefix(e.Key, usageKey) >= before {
 			break // they are in the order of days
 		}
-		switch gone := r.usage.kv.Delete(ctx, e.Key, store.Any); {
+		switch gone := r.usage.kv.Delete(ctx, e.Key, store.AnyRevision); {
 		case gone == nil:
 			removed++
 		case !errors.Is(gone, store.ErrNotFound):

@@ -56,12 +56,12 @@ func fillOne(ctx context.Context, kv store.KV, e hashing.Embedder, text string) 
 	if err != nil {
 		return err
 	}
-	if _, err := kv.Put(ctx, embeddingKey+r.ID, storedEmbedding(e.Name(), digestOf(text), v[0]), store.Any); err != nil {
+	if _, err := kv.Put(ctx, embeddingKey+r.ID, storedEmbedding(e.Name(), digestOf(text), v[0]), store.AnyRevision); err != nil {
 		return err
 	}
 	value, err := json.Marshal(r)
 	if err == nil {
-		_, err = kv.Put(ctx, recordKey+r.ID, value, store.Any)
+		_, err = kv.Put(ctx, recordKey+r.ID, value, store.AnyRevision)
 	}
 	return err
 }

@@ -456,7 +456,7 @@ func (c *consolidation) note(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.kv.Put(ctx, consolidatedKey, value, store.Any); err != nil {
+	if _, err := c.kv.Put(ctx, consolidatedKey, value, store.AnyRevision); err != nil {
 		return err
 	}
 	c.bus.Tell(ctx, event.Event{

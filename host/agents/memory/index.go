@@ -245,7 +245,7 @@ func (m *Memory) announceShard(ctx context.Context, x int) error {
 	defer s.mu.Unlock()
 	revision, err := m.kv.Put(ctx, key, []byte(m.self), s.seen)
 	if errors.Is(err, store.ErrConflict) {
-		_, err = m.kv.Put(ctx, key, []byte(m.self), store.Any)
+		_, err = m.kv.Put(ctx, key, []byte(m.self), store.AnyRevision)
 		return err
 	}
 	if err == nil {
@@ -336,7 +336,7 @@ func (m *Memory) embedded(ctx context.Context, e store.Entry, of digest, v []flo
 		m.log.Warn("a memory is found by its words only", "err", err)
 		return nil // asking again gives the same
 	}
-	if _, err := m.kv.Put(ctx, embeddingKey+id, storedEmbedding(m.embedder.Name(), of, v), store.Any); err != nil {
+	if _, err := m.kv.Put(ctx, embeddingKey+id, storedEmbedding(m.embedder.Name(), of, v), store.AnyRevision); err != nil {
 		return err
 	}
 	h.embedded = true

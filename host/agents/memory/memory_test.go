@@ -318,12 +318,12 @@ func TestEmbeddingsAreMadeAgain(t *testing.T) {
 		flipped := slices.Clone(e.Value)
 		flipped[len(flipped)-1] ^= 1
 		for _, bad := range [][]byte{flipped, nil, e.Value[:30], storedEmbedding("two", digestOf("delta"), make([]float32, 128))} {
-			if _, err := kv.Put(ctx, embeddingKey+all[0].ID, bad, store.Any); err != nil {
+			if _, err := kv.Put(ctx, embeddingKey+all[0].ID, bad, store.AnyRevision); err != nil {
 				t.Fatal(err)
 			}
 			reopen(larger, 1)
 		}
-		if err := kv.Delete(ctx, embeddingKey+all[1].ID, store.Any); err != nil {
+		if err := kv.Delete(ctx, embeddingKey+all[1].ID, store.AnyRevision); err != nil {
 			t.Fatal(err)
 		}
 		reopen(larger, 1)
@@ -401,7 +401,7 @@ func TestDamagedRecord(t *testing.T) {
 	m.Close()
 	other, _ := json.Marshal(all[1])
 	for id, value := range map[string][]byte{makeID(): []byte("{"), makeID(): other, "0": []byte("{}")} {
-		if _, err := s.KV().Put(t.Context(), recordKey+id, value, store.Any); err != nil {
+		if _, err := s.KV().Put(t.Context(), recordKey+id, value, store.AnyRevision); err != nil {
 			t.Fatal(err)
 		}
 	}

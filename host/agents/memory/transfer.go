@@ -77,7 +77,7 @@ func (m *Memory) Import(ctx context.Context, from io.Reader, replace bool) (Impo
 		return Imported{}, fmt.Errorf("import memories: %w: it has %d of %d records, and %d would come", ErrFull, n, m.settings.MaxRecords, len(added))
 	}
 	if done.Added, err = m.restore(ctx, added, store.MustNotExist); err == nil {
-		done.Replaced, err = m.restore(ctx, replaced, store.Any)
+		done.Replaced, err = m.restore(ctx, replaced, store.AnyRevision)
 	}
 	if err != nil {
 		return done, fmt.Errorf("import memories: %w", err)

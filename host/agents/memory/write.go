@@ -81,7 +81,7 @@ func (m *Memory) save(ctx context.Context, r *Record, v []float32, prev uint64) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if v != nil {
-		if _, err := m.kv.Put(ctx, embeddingKey+r.ID, storedEmbedding(m.embedder.Name(), digestOf(r.Text), v), store.Any); err != nil {
+		if _, err := m.kv.Put(ctx, embeddingKey+r.ID, storedEmbedding(m.embedder.Name(), digestOf(r.Text), v), store.AnyRevision); err != nil {
 			return err
 		}
 	}
@@ -168,7 +168,7 @@ func (m *Memory) Delete(ctx context.Context, id string) error {
 	if !isID(id) {
 		return fmt.Errorf("forget memory %q: %w", clip(id), ErrNotFound)
 	}
-	if err := m.remove(ctx, id, store.Any); err != nil {
+	if err := m.remove(ctx, id, store.AnyRevision); err != nil {
 		return fmt.Errorf("forget %w", err)
 	}
 	m.announce(ctx, id)
@@ -198,7 +198,7 @@ func (m *Memory) remove(ctx context.Context, id string, prev uint64) error {
 // sweep deletes what belonged to a record that is gone.
 func (m *Memory) sweep(ctx context.Context, id string) error {
 	for _, key := range []string{embeddingKey, useKey} {
-		if err := m.kv.Delete(ctx, key+id, store.Any); err != nil && !errors.Is(err, store.ErrNotFound) {
+		if err := m.kv.Delete(ctx, key+id, store.AnyRevision); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return fmt.Errorf("memory %s: %w", id, err)
 		}
 	}

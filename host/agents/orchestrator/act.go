@@ -378,7 +378,7 @@ func withHint(err error) *fault.Error {
 		return e.Hinted(hint)
 	}
 	if e.Kind == fault.KindLimit && e.Way().IsZero() {
-		return e.WithHint("give the task more: %s, %s, or the agent's own bounds", fault.Set(fault.FieldTokens), fault.Set(fault.FieldTimeout))
+		return e.WithHint("give the task more: %s, %s, or the agent's own bounds", fault.SetField(fault.FieldTokens), fault.SetField(fault.FieldTimeout))
 	}
 	return e
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/skillet-run/skillet/plugins/agent"
 )
 
-const anyRevision = store.Any
+const anyRevision = store.AnyRevision
 
 // brief is what an agent is to be asked.
 type brief struct {

@@ -196,7 +196,7 @@ func (o *Orchestrator) Delete(ctx context.Context, id string) error {
 	if err := o.forget(ctx, id); err != nil {
 		return fmt.Errorf("delete task %s: %w", id, err)
 	}
-	if err := o.kv.Delete(ctx, runKey+id, store.Any); err != nil && !errors.Is(err, store.ErrNotFound) {
+	if err := o.kv.Delete(ctx, runKey+id, store.AnyRevision); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("delete task %s: %w", id, err)
 	}
 	return nil
@@ -210,7 +210,7 @@ func (o *Orchestrator) forget(ctx context.Context, id string) error {
 			return err
 		}
 		for _, e := range entries {
-			if err := o.kv.Delete(ctx, e.Key, store.Any); err != nil && !errors.Is(err, store.ErrNotFound) {
+			if err := o.kv.Delete(ctx, e.Key, store.AnyRevision); err != nil && !errors.Is(err, store.ErrNotFound) {
 				return err
 			}
 		}

@@ -186,7 +186,7 @@ func (w *work) keep(k exchange) error {
 		err = fault.Errorf(fault.KindLimit, "%s %s: the answer has %d bytes; at most %d can be kept", k.Kind, k.Subject, len(text), store.MaxValue)
 	}
 	if err == nil {
-		_, err = w.o.kv.Put(context.WithoutCancel(w.hard), exchangeKey+w.task.ID+"/"+k.position(), text, store.Any)
+		_, err = w.o.kv.Put(context.WithoutCancel(w.hard), exchangeKey+w.task.ID+"/"+k.position(), text, store.AnyRevision)
 	}
 	if err != nil {
 		return fmt.Errorf("keep what was asked in the step %s: %w", k.Scope, err)

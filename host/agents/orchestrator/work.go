@@ -195,7 +195,7 @@ func (w *work) doc(ctx context.Context, name string, into any) (found bool, err 
 
 // keepDoc writes a document of the task.
 func (w *work) keepDoc(name string, v any) error {
-	return write(context.WithoutCancel(w.soft), w.o.kv, docKey+w.task.ID+"/"+name, v, store.Any)
+	return write(context.WithoutCancel(w.soft), w.o.kv, docKey+w.task.ID+"/"+name, v, store.AnyRevision)
 }
 
 // renew keeps the lock until the work ends.

@@ -54,8 +54,8 @@ type Parts struct {
 	Sign func(ctx context.Context, by approval.Human, p *bundle.Package, artifact manifests.Digest) (Signature, error)
 	// CatchUp brings the store to what the record of decisions says.
 	CatchUp func(context.Context) error
-	// Now is another number after a decision; nil where that is not known.
-	Now func() uint64
+	// Decided returns a number that changes with each decision; nil where that is not known.
+	Decided func() uint64
 	// Ceilings are what no call may exceed.
 	Ceilings limit.Set
 	// Engines are the interpreters of scripts that the host can make packages of.

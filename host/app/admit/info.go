@@ -110,7 +110,7 @@ func (s *Service) python(ctx context.Context, p *bundle.Package) (string, error)
 	}
 	for _, name := range append(commands, "python") {
 		for _, skill := range all {
-			if !skill.Active || skill.Runs() != nil {
+			if !skill.Active || skill.CheckEnabled() != nil {
 				continue
 			}
 			man, err := s.parts.Registry.Manifest(ctx, skill.Digest)

@@ -135,8 +135,8 @@ func words(s *Skill) []string {
 // List lists installed versions, by name and version. Errors are those of [Listing.Of], too.
 func (s *Service) List(ctx context.Context, by approval.Principal, l Listing) ([]Skill, error) {
 	var now uint64
-	if s.parts.Now != nil {
-		now = s.parts.Now() // before the store is brought up to date: what is decided then is listed the next time
+	if s.parts.Decided != nil {
+		now = s.parts.Decided() // before the store is brought up to date: what is decided then is listed the next time
 	}
 	if err := s.ready(ctx, by); err != nil {
 		return nil, err

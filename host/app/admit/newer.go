@@ -50,7 +50,7 @@ func noSource(err error, s registry.Skill) error {
 	if e.Kind != fault.KindNotFound {
 		return err
 	}
-	return e.WithHint("%s came from there; name another place with %s", s.Ref(), fault.Set(fault.FieldFrom, "PLACE"))
+	return e.WithHint("%s came from there; name another place with %s", s.Ref(), fault.SetField(fault.FieldFrom, "PLACE"))
 }
 
 // newest is the reference to the newest version at the place of one: for a place

@@ -71,7 +71,7 @@ func (c Removal) plan(ctx context.Context, s *Service, p *Plan) error {
 
 func (s *Service) remove(ctx context.Context, by approval.Principal, what install.Removing, r Removed, c Consent) (_ Result, err error) {
 	if c == NotAsked {
-		return Result{}, fault.Errorf(fault.KindUsage, "remove needs confirmation, and nobody can be asked here").WithHint("add %s", fault.Set(fault.FieldYes))
+		return Result{}, fault.Errorf(fault.KindUsage, "remove needs confirmation, and nobody can be asked here").WithHint("add %s", fault.SetField(fault.FieldYes))
 	}
 	if len(r.All()) > 0 {
 		if r.Removal, err = s.parts.Installer.RemoveAll(ctx, by.Actor(), what); err != nil {

@@ -153,7 +153,7 @@ func (y *syncing) commit(ctx context.Context, s *Service, by approval.Principal,
 	out.Installed = []Needed{}
 	r := Result{Sync: &out}
 	if y.Prune && len(y.found.Extra) > 0 && c == NotAsked {
-		return r, fault.Errorf(fault.KindUsage, "removing what is not in the lock needs confirmation, and nobody can be asked here").WithHint("add %s", fault.Set(fault.FieldYes))
+		return r, fault.Errorf(fault.KindUsage, "removing what is not in the lock needs confirmation, and nobody can be asked here").WithHint("add %s", fault.SetField(fault.FieldYes))
 	}
 	if err := s.parts.Installer.Unmoved(ctx, y.plan.since); err != nil {
 		return r, err

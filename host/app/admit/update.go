@@ -408,7 +408,7 @@ func (u *update) tries(ctx context.Context) error {
 		p.commit = u.tryInstalled
 	default:
 		return fault.Errorf(fault.KindConflict, "try %s@%s: other skills would change with it, and those cannot be on trial together", p.Skill, p.To).
-			WithHint("%s shows them; update without %s", fault.Update(p.Skill).With(fault.FieldDryRun), fault.LeaveOut(fault.FieldCanary))
+			WithHint("%s shows them; update without %s", fault.Update(p.Skill).With(fault.FieldDryRun), fault.OmitField(fault.FieldCanary))
 	}
 	return nil
 }
@@ -427,7 +427,7 @@ func (u *update) tryNew(ctx context.Context, s *Service, by approval.Principal, 
 	plan := u.p.group.Plans[0]
 	if !ok || u.p.Waits && c == NotAsked {
 		return Result{}, fault.Errorf(fault.KindApproval, "%s@%s asks for something, and a canary cannot wait as a proposal", plan.Skill, plan.Version).
-			WithHint("look at it with %s, then add %s", fault.Set(fault.FieldDryRun), fault.Set(fault.FieldYes))
+			WithHint("look at it with %s, then add %s", fault.SetField(fault.FieldDryRun), fault.SetField(fault.FieldYes))
 	}
 	if c == Shown && u.p.Packages[0].Looked {
 		plan = plan.Despite()
@@ -503,7 +503,7 @@ func (u *update) examine(ctx context.Context, v registry.Skill) error {
 
 // grows is the error of an update that asks for more.
 func grows(p install.Plan) *fault.Error {
-	hint := fault.Hintf("look at it with %s; without %s you are asked about it", fault.Set(fault.FieldDryRun), fault.LeaveOut(fault.FieldFailOnNewCapabilities))
+	hint := fault.Hintf("look at it with %s; without %s you are asked about it", fault.SetField(fault.FieldDryRun), fault.OmitField(fault.FieldFailOnNewCapabilities))
 	var more []string
 	if p.Upgrade == nil { // it is new, and comes with what is updated
 		for _, a := range p.Asks {
@@ -522,7 +522,7 @@ func grows(p install.Plan) *fault.Error {
 // differs is the error of an update that does otherwise than before.
 func differs(skill, version, summary string) *fault.Error {
 	return fault.Errorf(fault.KindSkill, "%s@%s is not installed: %s", skill, version, summary).
-		WithHint("look at it with %s; without %s it is installed all the same", fault.Set(fault.FieldDryRun), fault.LeaveOut(fault.FieldFailOnDifference))
+		WithHint("look at it with %s; without %s it is installed all the same", fault.SetField(fault.FieldDryRun), fault.OmitField(fault.FieldFailOnDifference))
 }
 
 // isNewer reports whether a version is one to update to: later, and a release unless

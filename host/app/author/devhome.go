@@ -42,7 +42,7 @@ func homeOfProject(dir string, ownHome func() (string, error)) (home string, err
 	}
 	if errors.Is(err, errNotMade) {
 		return "", fault.Errorf(fault.KindVerification, "%s %w", filepath.Join(dir, DevDir), errNotMade).
-			WithHint("it came with the project, or the project was moved: remove it, or name a home with %s", fault.Set(fault.FieldHome))
+			WithHint("it came with the project, or the project was moved: remove it, or name a home with %s", fault.SetField(fault.FieldHome))
 	}
 	if err != nil || there {
 		return home, err

@@ -68,7 +68,7 @@ func checkLanguage(l Language) error {
 	list := strings.Join(all, ", ")
 	if l == "" {
 		return fault.Errorf(fault.KindUsage, "new needs a language, and nobody can be asked here").
-			WithHint("add %s with one of %s; %s shows what is installed", fault.Set(fault.FieldLanguage), fault.Choose(all...), fault.New().With(fault.FieldList))
+			WithHint("add %s with one of %s; %s shows what is installed", fault.SetField(fault.FieldLanguage), fault.Choose(all...), fault.New().With(fault.FieldList))
 	}
 	if slices.Contains(all, string(l)) {
 		return nil

@@ -101,7 +101,7 @@ func (r RecordRequest) file(s subject) (string, error) {
 	}
 	file := testcase.Dir + "/" + r.Name + ".json"
 	if _, err := os.Lstat(filepath.Join(s.dir, filepath.FromSlash(file))); err == nil && !r.Replace {
-		return "", fault.Errorf(fault.KindConflict, "%s exists already", file).WithHint("give the case another name, or replace it with %s", fault.Set(fault.FieldUpdate))
+		return "", fault.Errorf(fault.KindConflict, "%s exists already", file).WithHint("give the case another name, or replace it with %s", fault.SetField(fault.FieldUpdate))
 	}
 	return file, nil
 }

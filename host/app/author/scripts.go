@@ -237,7 +237,7 @@ func (s *Scripts) anyProvider(ctx context.Context, name string) (*bundle.Package
 		return nil, false, err
 	}
 	for _, skill := range all {
-		if !skill.Active || skill.Runs() != nil {
+		if !skill.Active || skill.CheckEnabled() != nil {
 			continue
 		}
 		m, err := s.parts.Registry.Manifest(ctx, skill.Digest)

@@ -184,7 +184,7 @@ func noCases(s subject, match string, r casetest.Report) error {
 	m := s.pkg.Manifest()
 	if r.Found > 0 && !m.Type.IsPlugin() {
 		return fault.Errorf(fault.KindNotFound, "none of the %d test cases of %s matches %s", r.Found, m.Name, match).
-			WithHint("%s looks at \"file: name\", such as \"tests/a.json: empty\"", fault.Set(fault.FieldMatch))
+			WithHint("%s looks at \"file: name\", such as \"tests/a.json: empty\"", fault.SetField(fault.FieldMatch))
 	}
 	switch {
 	case m.Type.IsPlugin():

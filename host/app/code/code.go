@@ -38,10 +38,10 @@ type Parts struct {
 	Runner    *runner.Runner
 	Approvals *approval.Store
 	Store     store.Store
-	// CatchUp brings the state to what was decided last, and Now is another number at once
-	// when anything was decided.
+	// CatchUp brings the state to what was decided last, and Decided returns a number that
+	// changes with each decision.
 	CatchUp func(context.Context) error
-	Now     func() uint64
+	Decided func() uint64
 	// Redact strikes the values of secrets out of a text, and Calls are the runs on record.
 	Redact func(string) string
 	Calls  *journal.Journal

@@ -122,7 +122,7 @@ func (s *Service) engine(ctx context.Context, l language) (engine, runner.Target
 		if _, ok := m.Tool(EvalTool); !ok || !provides {
 			return e, t, fault.Errorf(fault.KindVerification, "the skill %s is not the interpreter of that name", t.Label).WithHint("%s installs that", fault.InstallEngine(e.name))
 		}
-		t.Trial = nil
+		t.Canary = nil
 		return e, t, nil
 	}
 	return engine{}, runner.Target{}, fault.Errorf(fault.KindNotFound, "no interpreter for %s is installed", l.name).WithHint("get one with: %s", fault.InstallEngine(l.engines[0].name))

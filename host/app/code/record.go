@@ -309,7 +309,7 @@ func (p Parts) read(ctx context.Context, prefix string) ([]byte, error) {
 func (p Parts) write(ctx context.Context, prefix string, b []byte) (n int, err error) {
 	for ; len(b) > 0 || n == 0; n++ {
 		part := b[:min(len(b), maxPart)]
-		if _, err := p.Store.KV().Put(ctx, fmt.Sprintf("%s%03d", prefix, n), part, store.Any); err != nil {
+		if _, err := p.Store.KV().Put(ctx, fmt.Sprintf("%s%03d", prefix, n), part, store.AnyRevision); err != nil {
 			return n, err
 		}
 		b = b[len(part):]
@@ -455,7 +455,7 @@ func (r *run) finish(ctx context.Context, res Result) error {
 		return err
 	}
 	if r.head.Key == "" {
-		err = ignore(r.s.parts.Store.KV().Delete(ctx, sameKey+r.head.Sum, store.Any), store.ErrNotFound)
+		err = ignore(r.s.parts.Store.KV().Delete(ctx, sameKey+r.head.Sum, store.AnyRevision), store.ErrNotFound)
 	}
 	return errors.Join(err, r.s.forget(ctx, stepKey+r.head.ID+"/", longKey+r.head.ID+"/"))
 }
@@ -474,7 +474,7 @@ func (r *run) end(ctx context.Context) (res Result, err error) {
 // remove removes all that is kept of a run.
 func (s *Service) remove(ctx context.Context, id string) error {
 	return errors.Join(s.forget(ctx, textKey+id+"/", stepKey+id+"/", longKey+id+"/", endKey+id+"/"),
-		ignore(s.parts.Store.KV().Delete(ctx, runKey+id, store.Any), store.ErrNotFound))
+		ignore(s.parts.Store.KV().Delete(ctx, runKey+id, store.AnyRevision), store.ErrNotFound))
 }
 
 func (s *Service) forget(ctx context.Context, prefixes ...string) error {
@@ -483,7 +483,7 @@ func (s *Service) forget(ctx context.Context, prefixes ...string) error {
 		entries, err := s.parts.Store.KV().List(ctx, p)
 		errs = append(errs, err)
 		for _, e := range entries {
-			errs = append(errs, ignore(s.parts.Store.KV().Delete(ctx, e.Key, store.Any), store.ErrNotFound))
+			errs = append(errs, ignore(s.parts.Store.KV().Delete(ctx, e.Key, store.AnyRevision), store.ErrNotFound))
 		}
 	}
 	return errors.Join(errs...)
@@ -516,7 +516,7 @@ func (s *Service) sweep(ctx context.Context) {
 		}
 		err = errors.Join(err, s.remove(ctx, h.ID))
 		if h.Key != "" {
-			err = errors.Join(err, ignore(s.parts.Store.KV().Delete(ctx, keyKey+h.Key, store.Any), store.ErrNotFound))
+			err = errors.Join(err, ignore(s.parts.Store.KV().Delete(ctx, keyKey+h.Key, store.AnyRevision), store.ErrNotFound))
 		} else if same, getErr := s.parts.Store.KV().Get(ctx, sameKey+h.Sum); getErr == nil && string(same.Value) == h.ID {
 			err = errors.Join(err, ignore(s.parts.Store.KV().Delete(ctx, same.Key, same.Revision), store.ErrNotFound, store.ErrConflict))
 		}

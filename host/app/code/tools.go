@@ -61,7 +61,7 @@ func namesOf(m *manifests.Manifest) []string {
 
 // catalog is what is installed and runs now.
 func (s *Service) catalog(ctx context.Context) (*catalog, error) {
-	at := s.parts.Now()
+	at := s.parts.Decided()
 	if c := s.found.Load(); c != nil && c.at == at {
 		return c, nil
 	}
@@ -78,7 +78,7 @@ func (s *Service) catalog(ctx context.Context) (*catalog, error) {
 		return nil, err
 	}
 	for _, skill := range all {
-		if !skill.Active || skill.Runs() != nil {
+		if !skill.Active || skill.CheckEnabled() != nil {
 			continue
 		}
 		m, err := s.parts.Registry.Manifest(ctx, skill.Digest)

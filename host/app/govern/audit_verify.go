@@ -25,9 +25,9 @@ type (
 	ExportScope = audit.Scope
 	// A Summary is what was exported.
 	Summary = audit.Summary
-	// A Finding is what an export that is right shows, and a Part what it has of one log.
-	Finding = audit.Finding
-	Part    = audit.Part
+	// An ExportReport is what a verified export contains, and an ExportedLog what it has of one log.
+	ExportReport = audit.ExportReport
+	ExportedLog  = audit.ExportedLog
 )
 
 // Export writes what is asked for of the audit log to w, in a form that can be verified
@@ -62,7 +62,7 @@ func (a *Audit) ExportFile(ctx context.Context, by approval.Principal, req Expor
 
 // VerifyExport verifies an export, for which no home is needed. key is a public key that
 // the caller knows the home by; empty to go by the keys in the export.
-func VerifyExport(in io.Reader, key []byte) (Finding, error) {
+func VerifyExport(in io.Reader, key []byte) (ExportReport, error) {
 	found, err := audit.Verify(in, key)
 	if errors.Is(err, checkpoint.ErrKey) && !errors.Is(err, audit.ErrExport) {
 		return found, fault.Wrap(fault.KindUsage, err).WithHint("give a file, or the text that %s shows", fault.ShowLogKey())
@@ -89,7 +89,7 @@ type Verification struct {
 	KnownBy []string `json:"known_by"`
 	Found   bool     `json:"found,omitempty"`
 	// Against is what the export shows that the log was compared with.
-	Against *Finding `json:"against,omitempty"`
+	Against *ExportReport `json:"against,omitempty"`
 	// Problem is what is wrong; nil when OK is set.
 	Problem error `json:"-"`
 }
@@ -175,7 +175,7 @@ func (a *Audit) follows(ctx context.Context, key []byte) error {
 
 // has checks that the audit log has what an export of this home shows, up to the last
 // entry of each part. Otherwise the log was put back to an older state, or replaced.
-func (a *Audit) has(ctx context.Context, f Finding) error {
+func (a *Audit) has(ctx context.Context, f ExportReport) error {
 	ring, err := a.p.AuditKeys.Keyring(ctx)
 	if err != nil {
 		return err
@@ -194,7 +194,7 @@ func (a *Audit) has(ctx context.Context, f Finding) error {
 // errFound ends a search.
 var errFound = errors.New("found")
 
-func (a *Audit) hasPart(ctx context.Context, p Part) error {
+func (a *Audit) hasPart(ctx context.Context, p ExportedLog) error {
 	j := map[string]*journal.Journal{audit.Decisions: a.p.Decisions, audit.Runs: a.p.Calls}[p.Log]
 	if p.Last == 0 || j == nil {
 		return nil

@@ -88,7 +88,7 @@ func (s *Policies) recorded(ctx context.Context, set *policies.Set, req ExplainR
 		return nil, nil
 	case req.Call.Input != nil:
 		return nil, fault.Errorf(fault.KindVerification, "that is not the input of run %s: its digest is another one", r.RunID).
-			WithHint("give it as it was given to the run, or leave %s out to ask about another call", fault.LeaveOut(fault.FieldRun))
+			WithHint("give it as it was given to the run, or leave %s out to ask about another call", fault.OmitField(fault.FieldRun))
 	}
 	for _, d := range r.Denials {
 		if d.Request == req.Request {
@@ -96,7 +96,7 @@ func (s *Policies) recorded(ctx context.Context, set *policies.Set, req ExplainR
 		}
 	}
 	return nil, fault.Errorf(fault.KindUsage, "policies look at the input of calls, and the audit log keeps only its digest").
-		WithHint("give the input of that run, too: %s", fault.Set(fault.FieldInput, "{...}"))
+		WithHint("give the input of that run, too: %s", fault.SetField(fault.FieldInput, "{...}"))
 }
 
 // run finds a run in the audit log, and notes who called, and when that was. An ID says when the
@@ -132,6 +132,6 @@ func (e *Explanation) asDecided(set *policies.Set, d task.Denial) {
 	if d.Asks {
 		e.Effect = policies.Ask.String()
 	}
-	way := fault.Hintf("so it was decided in that run, whose input is not on record: with %s it is asked again", fault.Set(fault.FieldInput, "{...}"))
+	way := fault.Hintf("so it was decided in that run, whose input is not on record: with %s it is asked again", fault.SetField(fault.FieldInput, "{...}"))
 	e.Hint, e.Remedies = way.Text, way.Remedies
 }

@@ -42,8 +42,8 @@ type Parts struct {
 	// repair of the audit log that was begun and not finished; nil for none.
 	CatchUp    func(context.Context) error
 	Unfinished func() error
-	// Now is another number at once when anything was decided.
-	Now func() uint64
+	// Decided returns a number that changes with each decision.
+	Decided func() uint64
 
 	// Home is the home directory, and Policies are those in force.
 	Home     string

@@ -81,7 +81,7 @@ func (s *Policies) New(ctx context.Context, by approval.Human, req NewPolicyRequ
 func (s *Policies) freeOf(n NewPolicy, w policies.Written) error {
 	for _, file := range []string{n.File, n.Tests} {
 		if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
-			return fault.Errorf(fault.KindConflict, "%s is there already", file).WithHint("choose another id: %s", fault.Set(fault.FieldID, w.ID+"-2"))
+			return fault.Errorf(fault.KindConflict, "%s is there already", file).WithHint("choose another id: %s", fault.SetField(fault.FieldID, w.ID+"-2"))
 		}
 	}
 	return nil
@@ -95,7 +95,7 @@ func (s *Policies) outcomesWith(n NewPolicy, w policies.Written) ([]CaseOutcome,
 	}
 	set, err := now.With(w)
 	if err != nil {
-		return nil, fault.Wrap(fault.KindConflict, err).WithHint("choose another id: %s", fault.Set(fault.FieldID, w.ID+"-2"))
+		return nil, fault.Wrap(fault.KindConflict, err).WithHint("choose another id: %s", fault.SetField(fault.FieldID, w.ID+"-2"))
 	}
 	var all []CaseOutcome
 	for _, c := range w.Tests() {

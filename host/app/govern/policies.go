@@ -114,16 +114,16 @@ func (s *Policies) Test(_ context.Context, by approval.Principal, paths []string
 		}
 	}
 	if len(outcomes) == 0 {
-		return nil, fault.Errorf(fault.KindNotFound, "no test cases found in %s", strings.Join(paths, ", ")).WithHint("%s shows how one is written", fault.Read("policy test"))
+		return nil, fault.Errorf(fault.KindNotFound, "no test cases found in %s", strings.Join(paths, ", ")).WithHint("%s shows how one is written", fault.ReadHelp("policy test"))
 	}
 	return outcomes, nil
 }
 
 func caseError(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fault.Wrap(fault.KindNotFound, err).WithHint("name a file of test cases; %s shows how one is written", fault.Read("policy test"))
+		return fault.Wrap(fault.KindNotFound, err).WithHint("name a file of test cases; %s shows how one is written", fault.ReadHelp("policy test"))
 	}
-	return fault.Wrap(fault.KindUsage, err).WithHint("%s shows how a case is written", fault.Read("policy test"))
+	return fault.Wrap(fault.KindUsage, err).WithHint("%s shows how a case is written", fault.ReadHelp("policy test"))
 }
 
 // An ExplainRequest asks what would become of a request, and why.

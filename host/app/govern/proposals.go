@@ -204,11 +204,11 @@ func (s *Proposals) Approve(ctx context.Context, by approval.Human, req Approval
 	case p.Call != nil && len(req.Despite) == 0 && !req.Terms.bare():
 		p, err = s.approveLoop(ctx, by, p, req)
 	case !req.Terms.bare():
-		err = fault.Errorf(fault.KindUsage, "approve proposal %s: it is a %s, which grants nothing", p.ID, p.Type).WithHint("leave out %s", fault.LeaveOut(fault.FieldScope).With(fault.FieldUntil).With(fault.FieldFor))
+		err = fault.Errorf(fault.KindUsage, "approve proposal %s: it is a %s, which grants nothing", p.ID, p.Type).WithHint("leave out %s", fault.OmitField(fault.FieldScope).With(fault.FieldUntil).With(fault.FieldFor))
 	case p.Type.Document():
 		p, err = s.files(p.Type).Approve(ctx, by, p, req.Notes, req.Despite)
 	case len(req.Despite) > 0:
-		err = fault.Errorf(fault.KindUsage, "approve proposal %s: no call is ever in quarantine", p.ID).WithHint("leave out %s", fault.LeaveOut(fault.FieldDespite))
+		err = fault.Errorf(fault.KindUsage, "approve proposal %s: no call is ever in quarantine", p.ID).WithHint("leave out %s", fault.OmitField(fault.FieldDespite))
 	default:
 		p, err = s.p.Approvals.ApproveCall(ctx, by, p, req.Notes)
 	}

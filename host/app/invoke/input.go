@@ -23,7 +23,7 @@ func (t Target) Input(words []string) ([]byte, error) {
 	case err == nil:
 		return in, nil
 	case len(tool.InputSchema) == 0:
-		return nil, fault.Wrap(fault.KindUsage, err).WithHint("give it with %s: as JSON, in a file, or from standard input", fault.Set(fault.FieldInput))
+		return nil, fault.Wrap(fault.KindUsage, err).WithHint("give it with %s: as JSON, in a file, or from standard input", fault.SetField(fault.FieldInput))
 	}
 	return nil, fault.Wrap(fault.KindUsage, err).WithHint("%s shows what %s takes", fault.ShowSkill(t.name), tool.Name)
 }

@@ -170,7 +170,7 @@ func (s *Service) Render(ctx context.Context, in Invocation) (Rendered, Result, 
 	}
 	if !in.Target.IsPrompt() {
 		return Rendered{}, Result{}, fault.Errorf(fault.KindUsage, "%s runs code, and has no prompt to print", in.Target.Label()).
-			WithHint("leave %s out to run it", fault.LeaveOut(fault.FieldRender))
+			WithHint("leave %s out to run it", fault.OmitField(fault.FieldRender))
 	}
 	c, err := s.granted(ctx, in)
 	if err != nil {
@@ -217,7 +217,7 @@ func (in Invocation) withoutCode() error {
 		{fault.FieldNoCache, in.NoCache},
 	}...) {
 		if f.set {
-			return fault.Errorf(fault.KindUsage, "%s has no meaning for a prompt, which is not run", f.field).WithHint("leave %s out", fault.LeaveOut(f.field))
+			return fault.Errorf(fault.KindUsage, "%s has no meaning for a prompt, which is not run", f.field).WithHint("leave %s out", fault.OmitField(f.field))
 		}
 	}
 	return nil

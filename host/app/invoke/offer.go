@@ -9,7 +9,7 @@ import (
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
-// An Offer is what a person may allow so that a call that was refused works.
+// An Offer is a grant that would allow a call that was refused.
 type Offer struct {
 	// Skill is the installed skill that was refused something, which may be one that the
 	// called skill calls; empty for a package that is not installed, which can be allowed
@@ -20,12 +20,12 @@ type Offer struct {
 	Words string `json:"words"`
 }
 
-// A Retry is what a call that was refused something is made again with.
+// A Retry holds the parameters with which a refused call is made again.
 type Retry struct {
 	// Run and Task are those that the call belongs to; empty for none.
 	Run, Task string
-	// Allow is what a person allows for this call alone, and ForTask what the calls of its
-	// task are allowed from now on, as long as it is worked on.
+	// Allow is what a person allows for this call alone, and ForTask what is allowed to the
+	// calls of its task until the task ends.
 	Allow, ForTask approval.EphemeralGrant
 }
 
@@ -54,7 +54,7 @@ func (a Answer) Offers() []Offer {
 	return offers
 }
 
-// offerOf is what a remedy lets a person allow, if it does.
+// offerOf returns the grant that a remedy proposes, if it does.
 func offerOf(r fault.Remedy) (Offer, bool) {
 	text := r.Capability
 	if r.Action != fault.Grant("", "").Action {

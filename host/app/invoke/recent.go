@@ -52,5 +52,5 @@ type callee struct {
 	skill  registry.Skill
 }
 
-// recentlyCalled keeps what calls of references ran, in one epoch: see [SkillsParts.Now].
+// recentlyCalled keeps what calls of references ran, in one epoch: see [SkillsParts.Decided].
 type recentlyCalled = cache.Cache[manifests.Ref, callee]

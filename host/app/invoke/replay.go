@@ -126,5 +126,5 @@ func (s *Service) recordedTarget(ctx context.Context, by approval.Principal, rec
 		}
 	}
 	return runner.Target{}, fault.Errorf(fault.KindNotFound, "replay %s: the package that was recorded (sha256:%s) is not there: %s", rec.Ref(), rec.Digest.Short(), where).
-		WithHint("compare with another version: %s", fault.Set(fault.FieldCompare, "DIR|SKILL"))
+		WithHint("compare with another version: %s", fault.SetField(fault.FieldCompare, "DIR|SKILL"))
 }

@@ -100,7 +100,7 @@ func findSession(all []Session, name, owner string) (Session, error) {
 		return Session{}, fault.Errorf(fault.KindUsage, "several skills have a session %s", name).WithHint("name the skill, too: %s", keysOf(found))
 	case len(others) > 0:
 		return Session{}, fault.Errorf(fault.KindNotFound, "session %s: %w of yours", name, session.ErrNotFound).
-			WithHint("it is of %s: add %s", strings.Join(others, ", "), fault.Set(fault.FieldOwner))
+			WithHint("it is of %s: add %s", strings.Join(others, ", "), fault.SetField(fault.FieldOwner))
 	}
 	return Session{}, session.NotFound(name)
 }

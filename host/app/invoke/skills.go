@@ -33,18 +33,18 @@ type SkillsParts struct {
 	CatchUp func(context.Context) error
 	// Route reports whether a call of a skill goes to the version on trial.
 	Route func(ctx context.Context, skill string, c registry.Canary) (bool, error)
-	// Epoch is that of [runner.Rights], and Now another number at once when anything was
-	// decided.
-	Epoch, Now func() uint64
+	// Epoch is that of [runner.Rights], and Decided a number that changes with each
+	// decision, at once.
+	Epoch, Decided func() uint64
 }
 
 // NewSkills makes a Skills.
 func NewSkills(p SkillsParts) *Skills { return &Skills{parts: p} }
 
-// Called is [Skills.Installed] in the state that was decided last. What it found it finds
-// again without looking, until something is decided.
+// Called is like [Skills.Installed], but first catches up with what was decided. It keeps
+// the result until the next decision.
 func (s *Skills) Called(ctx context.Context, ref manifests.Ref) (runner.Target, registry.Skill, error) {
-	epoch := s.parts.Now()
+	epoch := s.parts.Decided()
 	if f, ok := s.found.Get(epoch, ref); ok {
 		return f.target, f.skill, nil
 	}
@@ -61,7 +61,7 @@ func (s *Skills) Called(ctx context.Context, ref manifests.Ref) (runner.Target, 
 // Installed finds the installed version that a call of ref runs, without what it may
 // do: the active one, the one that ref names, or, for its share of the calls that
 // name none, the one on trial. One that is disabled is not run: see
-// [registry.Skill.Runs].
+// [registry.Skill.CheckEnabled].
 func (s *Skills) Installed(ctx context.Context, ref manifests.Ref) (runner.Target, registry.Skill, error) {
 	epoch := s.parts.Epoch()
 	skill, err := s.parts.Registry.Lookup(ctx, ref)
@@ -76,7 +76,7 @@ func (s *Skills) Installed(ctx context.Context, ref manifests.Ref) (runner.Targe
 		trial = skill.Canary
 	}
 	t, err := s.Version(ctx, skill)
-	t.Trial, t.Epoch = trial, epoch
+	t.Canary, t.Epoch = trial, epoch
 	return t, skill, err
 }
 
@@ -134,7 +134,7 @@ func Place(s registry.Skill) runner.Place {
 // nothing. It fails with a [fault.KindVerification] error for one that was revoked.
 func (s *Skills) Uninstalled(ctx context.Context, label string, got *source.Fetched) (runner.Target, error) {
 	m := got.Package.Manifest()
-	err := s.harmless(ctx, trust.Evidence{
+	err := s.checkRevoked(ctx, trust.Evidence{
 		Skill: m.Name, Version: m.Version, Source: got.Location, Directory: got.MadeHere(),
 		Content: got.Package.Digest(), Artifact: got.Artifact, Blob: got.Archive, Bundles: got.Signatures,
 	})
@@ -144,20 +144,20 @@ func (s *Skills) Uninstalled(ctx context.Context, label string, got *source.Fetc
 // Unrevoked refuses a package that was revoked, whoever calls it.
 func (s *Skills) Unrevoked(ctx context.Context, p *bundle.Package) error {
 	m := p.Manifest()
-	return s.harmless(ctx, trust.Evidence{Skill: m.Name, Version: m.Version, Directory: true, Content: p.Digest()})
+	return s.checkRevoked(ctx, trust.Evidence{Skill: m.Name, Version: m.Version, Directory: true, Content: p.Digest()})
 }
 
-func (s *Skills) harmless(ctx context.Context, e trust.Evidence) error {
+func (s *Skills) checkRevoked(ctx context.Context, e trust.Evidence) error {
 	v, err := s.parts.Trust.Assess(ctx, e)
 	if err != nil {
 		return err
 	}
-	return v.Harm()
+	return v.Err()
 }
 
-// Still is what is left to a target of what it was granted for a call. It fails when
+// CurrentGrants returns the grants of a target that are still valid. It fails when
 // its package was disabled, put into quarantine, removed or revoked.
-func (s *Skills) Still(ctx context.Context, t runner.Target) (approval.Granted, error) {
+func (s *Skills) CurrentGrants(ctx context.Context, t runner.Target) (approval.Granted, error) {
 	if err := s.parts.CatchUp(ctx); err != nil {
 		return approval.Granted{}, err
 	}
@@ -172,10 +172,10 @@ func (s *Skills) Still(ctx context.Context, t runner.Target) (approval.Granted, 
 	if i < 0 {
 		return approval.Granted{}, fault.Errorf(fault.KindDenied, "%s was removed", t.Label)
 	}
-	if err := versions[i].Runs(); err != nil {
+	if err := versions[i].CheckEnabled(); err != nil {
 		return approval.Granted{}, err
 	}
-	return s.parts.Approvals.Still(ctx, t.Granted)
+	return s.parts.Approvals.CurrentGrants(ctx, t.Granted)
 }
 
 // Target returns the skill that ref means to a caller: of what the caller needs, the

@@ -25,7 +25,7 @@ func DefaultHome(getenv func(string) string) (string, error) {
 	h := getenv("HOME")
 	if h == "" {
 		return "", fault.Errorf(fault.KindUsage, "neither SKILLET_HOME nor HOME is set").
-			WithHint("name a directory: %s, or export SKILLET_HOME=DIR", fault.Set(fault.FieldHome, "DIR"))
+			WithHint("name a directory: %s, or export SKILLET_HOME=DIR", fault.SetField(fault.FieldHome, "DIR"))
 	}
 	return filepath.Join(h, ".skillet"), nil
 }
@@ -38,7 +38,7 @@ func SystemDir() string { return rules.SystemDir() }
 // compare it.
 func MakeHome(home string) (string, error) {
 	if err := os.MkdirAll(home, 0o700); err != nil {
-		return "", fault.Errorf(fault.KindUsage, "make home: %w", err).WithHint("name another directory with %s or SKILLET_HOME", fault.Set(fault.FieldHome))
+		return "", fault.Errorf(fault.KindUsage, "make home: %w", err).WithHint("name another directory with %s or SKILLET_HOME", fault.SetField(fault.FieldHome))
 	}
 	real, err := filepath.EvalSymlinks(home)
 	if err != nil {
@@ -49,7 +49,7 @@ func MakeHome(home string) (string, error) {
 		return "", fmt.Errorf("look at home: %w", err)
 	}
 	if !st.IsDir() {
-		return "", fault.Errorf(fault.KindUsage, "home %s is not a directory", home).WithHint("name another with %s or SKILLET_HOME", fault.Set(fault.FieldHome))
+		return "", fault.Errorf(fault.KindUsage, "home %s is not a directory", home).WithHint("name another with %s or SKILLET_HOME", fault.SetField(fault.FieldHome))
 	}
 	if st.Mode().Perm()&0o022 != 0 {
 		return "", fault.Errorf(fault.KindVerification, "home %s can be written to by others (mode %o)", home, st.Mode().Perm()).
@@ -76,7 +76,7 @@ func mark(home string) error {
 	for _, e := range entries {
 		if !ours(e.Name()) {
 			return fault.Errorf(fault.KindUsage, "%s is not a home of skillet: it contains something else, %q", home, e.Name()).
-				WithHint("name a new or an empty directory with %s or SKILLET_HOME; to use this one all the same, make the file %s", fault.Set(fault.FieldHome), marker)
+				WithHint("name a new or an empty directory with %s or SKILLET_HOME; to use this one all the same, make the file %s", fault.SetField(fault.FieldHome), marker)
 		}
 	}
 	f, err := os.OpenFile(marker, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -84,7 +84,7 @@ func mark(home string) error {
 		return nil
 	}
 	if err != nil {
-		return fault.Errorf(fault.KindUsage, "make home: %w", err).WithHint("name a directory that can be written to with %s or SKILLET_HOME", fault.Set(fault.FieldHome))
+		return fault.Errorf(fault.KindUsage, "make home: %w", err).WithHint("name a directory that can be written to with %s or SKILLET_HOME", fault.SetField(fault.FieldHome))
 	}
 	_, err = f.WriteString(marked)
 	if err := errors.Join(err, f.Close()); err != nil {

@@ -159,6 +159,6 @@ func (a StoredAnchor) Load(ctx context.Context) ([]byte, error) {
 
 // Save replaces it.
 func (a StoredAnchor) Save(ctx context.Context, b []byte) error {
-	_, err := a.KV.Put(ctx, anchorKey, b, store.Any)
+	_, err := a.KV.Put(ctx, anchorKey, b, store.AnyRevision)
 	return err
 }

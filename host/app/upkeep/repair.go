@@ -60,7 +60,7 @@ type KeyRepair struct {
 	// Vouched is whether the decisions are signed with the key the home is known
 	// by. If they are not, nobody knows whose they are, and all that they gave ends.
 	Vouched bool `json:"vouched"`
-	// New is the public key that signs from now on; empty for a plan. Aside are
+	// New is the public key that signs from now on; empty for a plan. Backups are
 	// the files that were in its place.
 	New     string   `json:"new,omitempty"`
 	Backups []string `json:"aside,omitempty"`

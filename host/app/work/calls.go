@@ -195,7 +195,7 @@ type CallDetails struct {
 	Parts []Call    `json:"parts" nullable:"false"`
 	Task  *CallTask `json:"task,omitempty"`
 	// Kept is nil where no recording was kept.
-	Kept *KeptCall `json:"recorded,omitempty"`
+	Kept *RecordedCall `json:"recorded,omitempty"`
 }
 
 // A CallTask is the task that a call was made for: the step, what persons decided about that,

@@ -131,10 +131,10 @@ func (h *Handles) sweep(ctx context.Context, by approval.Principal, of string) e
 }
 
 func (h *Handles) remove(ctx context.Context, key string, v Handle) error {
-	errs := []error{h.kv().Delete(ctx, key, store.Any)}
+	errs := []error{h.kv().Delete(ctx, key, store.AnyRevision)}
 	for i, of := range []string{"call", "answer"} {
 		for n := range v.parts[i] {
-			errs = append(errs, h.kv().Delete(ctx, partKey(v.ID, of, n), store.Any))
+			errs = append(errs, h.kv().Delete(ctx, partKey(v.ID, of, n), store.AnyRevision))
 		}
 	}
 	for i, err := range errs {
@@ -226,7 +226,7 @@ func (h *Handles) putParts(ctx context.Context, id, of string, text []byte) (n i
 	for ; len(text) > 0 && err == nil; n++ {
 		part := text[:min(len(text), maxHandlePart)]
 		text = text[len(part):]
-		_, err = h.kv().Put(ctx, partKey(id, of, n), part, store.Any)
+		_, err = h.kv().Put(ctx, partKey(id, of, n), part, store.AnyRevision)
 	}
 	return n, err
 }

@@ -12,17 +12,18 @@ import (
 	"github.com/skillet-run/skillet/host/record/approval"
 )
 
-// ModelUse is what requests to models took together.
+// ModelUse is the usage of a group of model requests.
 type ModelUse struct {
 	// Name is PROVIDER/MODEL, a tier, or a day of UTC.
 	Name string `json:"name"`
-	llm.Spent
+	llm.Usage
 }
 
-// ModelStats are figures of models.
+// ModelStats are totals of model usage.
 type ModelStats struct {
-	Total llm.Spent `json:"total"`
-	// Models, the most expensive first, Tiers and Days each add up to Total.
+	Total llm.Usage `json:"total"`
+	// Each of Models, Tiers and Days adds up to Total. Models begins with the most
+	// expensive one.
 	Models []ModelUse `json:"models"`
 	Tiers  []ModelUse `json:"tiers"`
 	Days   []ModelUse `json:"days"`
@@ -30,10 +31,10 @@ type ModelStats struct {
 	Budgets []budget.Status `json:"budgets"`
 }
 
-// noTier is the name under which uses without a tier are added up.
+// noTier is the name under which uses without a tier are grouped.
 const noTier = "none"
 
-// Models returns the figures since the day of a time; the zero time means all.
+// Models returns the usage since the UTC day of since; the zero time means all.
 func (u *Usage) Models(ctx context.Context, by approval.Principal, since time.Time) (ModelStats, error) {
 	s := ModelStats{}
 	if err := notAgent(by); err != nil {
@@ -62,15 +63,15 @@ func (u *Usage) Models(ctx context.Context, by approval.Principal, since time.Ti
 
 // sum adds uses up in each way.
 func (s *ModelStats) sum(uses []llm.Use) {
-	byModel, byTier, byDay := map[string]llm.Spent{}, map[string]llm.Spent{}, map[string]llm.Spent{}
+	byModel, byTier, byDay := map[string]llm.Usage{}, map[string]llm.Usage{}, map[string]llm.Usage{}
 	for _, u := range uses {
-		s.Total.Add(u.Spent)
+		s.Total.Add(u.Usage)
 		for _, of := range []struct {
-			all  map[string]llm.Spent
+			all  map[string]llm.Usage
 			name string
 		}{{byModel, u.Provider + "/" + u.Model}, {byTier, cmp.Or(string(u.Tier), noTier)}, {byDay, u.Day}} {
 			sum := of.all[of.name]
-			sum.Add(u.Spent)
+			sum.Add(u.Usage)
 			of.all[of.name] = sum
 		}
 	}
@@ -80,7 +81,7 @@ func (s *ModelStats) sum(uses []llm.Use) {
 	})
 }
 
-func usesOf(all map[string]llm.Spent) []ModelUse {
+func usesOf(all map[string]llm.Usage) []ModelUse {
 	uses := []ModelUse{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		uses = append(uses, ModelUse{name, all[name]})

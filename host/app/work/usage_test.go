@@ -57,7 +57,7 @@ func TestSkillStatsAdd(t *testing.T) {
 // By hand: each way of adding up has everything in it, once.
 func TestModelStatsSum(t *testing.T) {
 	use := func(day, provider, model, tier string, calls, in, usd int64) llm.Use {
-		return llm.Use{Day: day, Provider: provider, Model: model, Tier: llm.Tier(tier), Spent: llm.Spent{Calls: calls, InputTokens: in, MicroUSD: usd, TookMS: calls}}
+		return llm.Use{Day: day, Provider: provider, Model: model, Tier: llm.Tier(tier), Usage: llm.Usage{Calls: calls, InputTokens: in, MicroUSD: usd, TookMS: calls}}
 	}
 	var s ModelStats
 	s.sum([]llm.Use{

@@ -178,7 +178,7 @@ func unblocked(root *os.Root, name string) error {
 }
 
 func inTheWay(at, why string) error {
-	return fault.Errorf(fault.KindUsage, "%s is in the way: %s", at, why).WithHint("remove it, or choose another directory with %s", fault.Set(fault.FieldDir))
+	return fault.Errorf(fault.KindUsage, "%s is in the way: %s", at, why).WithHint("remove it, or choose another directory with %s", fault.SetField(fault.FieldDir))
 }
 
 func isThere(_ os.FileInfo, err error) bool { return err == nil }
@@ -198,7 +198,7 @@ func (o Order) free(names []string) error {
 		return nil
 	}
 	return fault.Errorf(fault.KindConflict, "make %s: %s is there already: %s", o.Name, o.Dir, strings.Join(there, ", ")).
-		WithHint("choose another directory with %s, or have them replaced with %s", fault.Set(fault.FieldDir), fault.Set(fault.FieldForce))
+		WithHint("choose another directory with %s, or have them replaced with %s", fault.SetField(fault.FieldDir), fault.SetField(fault.FieldForce))
 }
 
 // files are all files of a skill, by path.

@@ -125,7 +125,7 @@ func (p Project) Compile(ctx context.Context, s Settings) ([]byte, error) {
 	}
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return nil, fault.Errorf(fault.KindLimit, "%s did not end within %v", p.Language.Title(), timeout).
-			WithHint("give it more time with %s", fault.Set(fault.FieldTimeout))
+			WithHint("give it more time with %s", fault.SetField(fault.FieldTimeout))
 	}
 	if wrong := (*SourceError)(nil); errors.As(err, &wrong) {
 		return nil, fault.Wrap(fault.KindSkill, err).WithHint("correct the source, then build again")

@@ -34,12 +34,12 @@ func (l Layers) envFile(ctx context.Context, home string) ([]assignment, error) 
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fault.Errorf(fault.KindUsage, "read environment file: %w", err).WithHint("name one that is there, with %s or %s", fault.Set(fault.FieldEnvFile), EnvFileVariable)
+		return nil, fault.Errorf(fault.KindUsage, "read environment file: %w", err).WithHint("name one that is there, with %s or %s", fault.SetField(fault.FieldEnvFile), EnvFileVariable)
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
 	if err != nil {
-		return nil, fault.Errorf(fault.KindUsage, "read environment file: %w", err).WithHint("name a file, with %s or %s", fault.Set(fault.FieldEnvFile), EnvFileVariable)
+		return nil, fault.Errorf(fault.KindUsage, "read environment file: %w", err).WithHint("name a file, with %s or %s", fault.SetField(fault.FieldEnvFile), EnvFileVariable)
 	}
 	return parseEnvFile(path, b)
 }

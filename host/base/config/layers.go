@@ -228,7 +228,7 @@ func flags(given []string) []assignment {
 		key, value, ok := strings.Cut(f, "=")
 		a := assignment{key: key, name: key, value: value, source: FlagSource}
 		if !ok {
-			a.err = fault.Errorf(fault.KindUsage, "%s: %q is not KEY=VALUE", FlagSource, f).WithHint("such as %s", fault.Set(fault.FieldSettings, "log_level=debug"))
+			a.err = fault.Errorf(fault.KindUsage, "%s: %q is not KEY=VALUE", FlagSource, f).WithHint("such as %s", fault.SetField(fault.FieldSettings, "log_level=debug"))
 		}
 		as = append(as, a)
 	}

@@ -1,5 +1,5 @@
 // Package fault has the errors that callers of the host see: what kind of failure it is,
-// whether trying again can help, what went wrong in one line, and how to get out of it.
+// whether trying again can help, what went wrong in one line, and what to do about it.
 package fault
 
 import (
@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A Kind is a class of failure. Every caller sees the same kinds: the command
+// A Kind is a kind of failure. Every caller sees the same kinds: the command
 // line as exit codes, other callers as the "kind" of an error.
 type Kind string
 
@@ -21,9 +21,9 @@ const (
 	KindLimit        Kind = "limit"        // a resource limit was reached
 	KindNotFound     Kind = "not_found"    // no such skill, tool, proposal, secret or file
 	KindApproval     Kind = "approval"     // waits for a person's approval
-	KindVerification Kind = "verification" // bytes are not what they should be
-	KindConflict     Kind = "conflict"     // it is already so, or somebody changed it first
-	KindFull         Kind = "full"         // the disk takes no more, and nothing was changed
+	KindVerification Kind = "verification" // a digest, signature or checksum does not match
+	KindConflict     Kind = "conflict"     // already in that state, or changed by somebody else first
+	KindFull         Kind = "full"         // the disk is full or read-only, and nothing was changed
 	KindInternal     Kind = "internal"     // the host's own failure
 	KindUnreachable  Kind = "unreachable"  // a registry, a server or the service did not answer: try again
 )
@@ -31,7 +31,7 @@ const (
 // A Class says whether trying the same again can help.
 type Class string
 
-// The classes of failure.
+// What trying again can do.
 const (
 	ClassTransient Class = "transient" // it may go away by itself: a timeout, the network
 	ClassPermanent Class = "permanent" // the same call fails again
@@ -80,22 +80,22 @@ func (k Kind) ExitCode() int {
 }
 
 // An Error is a failure as a person or a caller sees it: what went wrong in
-// one line and how to get out of it in another.
+// one line and what to do about it in another.
 type Error struct {
-	// Kind is the class of failure; the zero value counts as [KindInternal].
+	// Kind is the kind of failure; the zero value counts as [KindInternal].
 	Kind Kind `json:"kind"`
 	// Message says what went wrong, without a period.
 	Message string `json:"message"`
-	// Hint says how to get out of it; may be empty. Until an edge has filled it, see [Fill],
+	// Hint says what to do about it; may be empty. Until an edge has filled it, see [Fill],
 	// it has {0}, {1} and so on in place of Remedies.
 	Hint string `json:"hint,omitempty"`
 	// Remedies are what somebody may do about it, in the order in which Hint speaks of them.
 	Remedies []Remedy `json:"remedies,omitempty"`
-	// Class says whether trying again can help; empty when the failure was not
-	// judged.
+	// Class says whether trying again can help; empty when that is not
+	// known.
 	Class Class `json:"class,omitempty"`
-	// RetryAfterMS is in how many milliseconds it makes sense to try again; 0
-	// when nobody knows.
+	// RetryAfterMS is the time to wait before trying again, in milliseconds; 0 when
+	// that is not known.
 	RetryAfterMS int64 `json:"retry_after_ms,omitempty"`
 
 	cause error
@@ -112,7 +112,7 @@ func Wrap(k Kind, err error) *Error {
 	return &Error{Kind: k, Message: err.Error(), cause: err}
 }
 
-// WithHint returns a copy of e that says how to get out of it; see [Hintf].
+// WithHint returns a copy of e that says what to do about it; see [Hintf].
 func (e *Error) WithHint(format string, args ...any) *Error {
 	return e.Hinted(Hintf(format, args...))
 }

@@ -320,18 +320,18 @@ func ShowRouting() Remedy { return Remedy{Action: actShowRouting} }
 // ShowLogKey shows the key that signs the audit log of this home.
 func ShowLogKey() Remedy { return Remedy{Action: actShowLogKey} }
 
-// Read shows a page of the help.
-func Read(topic string) Remedy { return Remedy{Action: actRead, Topic: topic} }
+// ReadHelp shows a page of the help.
+func ReadHelp(topic string) Remedy { return Remedy{Action: actRead, Topic: topic} }
 
 // Search looks for what is published.
 func Search(query string) Remedy { return Remedy{Action: actSearch, Query: query} }
 
-// Set makes the same request with a field: an acceptance, which is a yes without values,
+// SetField makes the same request with a field: an acceptance, which is a yes without values,
 // or another value.
-func Set(f Field, values ...string) Remedy { return Remedy{Action: actSet}.With(f, values...) }
+func SetField(f Field, values ...string) Remedy { return Remedy{Action: actSet}.With(f, values...) }
 
-// LeaveOut makes the same request without a field.
-func LeaveOut(f Field) Remedy { return Remedy{Action: actLeaveOut}.With(f) }
+// OmitField makes the same request without a field.
+func OmitField(f Field) Remedy { return Remedy{Action: actLeaveOut}.With(f) }
 
 // Choose gives another value, one of those that would do; the likeliest come first.
 func Choose(values ...string) Remedy { return Remedy{Action: actChoose, Choices: values} }

@@ -29,7 +29,7 @@ func Check(path string, over bool) error {
 	case st.IsDir():
 		return fault.Errorf(fault.KindConflict, "%s is a directory", path).WithHint("name a file")
 	case !over:
-		return fault.Errorf(fault.KindConflict, "%s exists already", path).WithHint("name another file, or write over it with %s", fault.Set(fault.FieldForce))
+		return fault.Errorf(fault.KindConflict, "%s exists already", path).WithHint("name another file, or write over it with %s", fault.SetField(fault.FieldForce))
 	case !st.Mode().IsRegular():
 		return fault.Errorf(fault.KindConflict, "%s is not a regular file", path).WithHint("name another file")
 	}

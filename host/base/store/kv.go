@@ -45,7 +45,7 @@ func expect(r Reader, key string, prev uint64) error {
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	if prev != Any && e.Revision != prev {
+	if prev != AnyRevision && e.Revision != prev {
 		return ErrConflict
 	}
 	return nil
@@ -78,7 +78,7 @@ func (k keyValues) Delete(ctx context.Context, key string, prev uint64) error {
 			if err != nil {
 				return err
 			}
-			if prev != Any && e.Revision != prev {
+			if prev != AnyRevision && e.Revision != prev {
 				return ErrConflict
 			}
 			return tx.Delete(kvPrefix + key)

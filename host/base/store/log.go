@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 )
@@ -59,7 +60,7 @@ func (l eventLog) read(ctx context.Context, prefix string, after uint64, limit i
 	if err := checkName("log", l.name); err != nil {
 		return nil, 0, l.wrap("read", err)
 	}
-	if after == Any {
+	if after == math.MaxUint64 {
 		return nil, after, nil
 	}
 	err = l.s.view(ctx, func(r Reader) error {

@@ -1,10 +1,10 @@
-// Package store is the state contract of the host: key-value entries, work
+// Package store is the storage interface of the host: key-value entries, work
 // queues, event logs, content-addressed blobs and locks. It also holds what
 // every embedded engine shares: the contract written once over an ordered map
 // with transactions ([Engine]), an in-memory engine ([Memory]) and a blob
 // directory in the OCI image layout ([DirBlobs]).
 //
-// It refuses to know what is stored: no skill, no manifest, no approval. It
+// It does not interpret what is stored: no skill, no manifest, no approval. It
 // promises atomicity for one call and nothing across calls, because that is
 // what every backend can give: the truth of a state machine is one key, or
 // the journal.
@@ -62,10 +62,10 @@ var (
 // Values of the prev argument of [KV.Put] and [KV.Delete] that are not
 // revisions.
 const (
-	// MustNotExist lets a Put through only when the key does not exist.
+	// MustNotExist means that a Put succeeds only if the key does not exist.
 	MustNotExist uint64 = 0
-	// Any lets a Put or Delete through whatever is there.
-	Any = ^uint64(0)
+	// AnyRevision means that a Put or Delete succeeds whatever the revision is.
+	AnyRevision = ^uint64(0)
 )
 
 // Limits of every implementation. Larger content belongs in [Blobs].
@@ -79,9 +79,9 @@ const (
 type Store interface {
 	// KV returns the key-value entries.
 	KV() KV
-	// Queue returns the queue of that name; it comes to be with its first job.
+	// Queue returns the queue of that name; it is created by the first Push.
 	Queue(name string) Queue
-	// Log returns the event log of that name; it comes to be with its first event.
+	// Log returns the event log of that name; it is created by the first Append.
 	Log(name string) Log
 	// Blobs returns the content-addressed blobs.
 	Blobs() Blobs
@@ -105,11 +105,11 @@ type Entry struct {
 type KV interface {
 	// Get returns the entry, or ErrNotFound.
 	Get(ctx context.Context, key string) (Entry, error)
-	// Put writes value when the key's revision is prev (or prev is [Any], or
+	// Put writes value when the key's revision is prev (or prev is [AnyRevision], or
 	// [MustNotExist] and the key does not exist) and returns the new revision;
 	// otherwise ErrConflict. A nil value is stored as an empty one.
 	Put(ctx context.Context, key string, value []byte, prev uint64) (revision uint64, err error)
-	// Delete removes the key when its revision is prev or prev is [Any].
+	// Delete removes the key when its revision is prev or prev is [AnyRevision].
 	// ErrNotFound when there is no such key, ErrConflict when it changed.
 	Delete(ctx context.Context, key string, prev uint64) error
 	// List returns the entries whose key starts with prefix, in key order.
@@ -147,11 +147,11 @@ type Queue interface {
 	// Push adds the job unless its ID is waiting, claimed, dead, or was
 	// finished within [Delivery.Remember].
 	Push(ctx context.Context, j Job) error
-	// Pull claims the most urgent ready job, the one ready longest first. It
+	// Pull claims the most urgent ready job, the one that was ready first. It
 	// waits for one up to wait (zero: not at all), then returns ErrEmpty.
 	Pull(ctx context.Context, wait time.Duration) (Claim, error)
-	// PullIf is Pull for who does not take every job: take is asked for each
-	// ready job in order, and told which jobs are claimed, until it says yes.
+	// PullIf claims the first ready job for which take returns true. take gets each
+	// ready job in order, and those that are claimed.
 	// Nothing is claimed between its answer and the claim. It must be quick and
 	// change nothing, and may be asked again.
 	PullIf(ctx context.Context, wait time.Duration, take func(j Job, claimed []Job) bool) (Claim, error)
@@ -181,7 +181,7 @@ type DeadJob struct {
 	Job
 	Attempt int       // claims it had
 	At      time.Time // when it was buried
-	Note    string    // of who buried it; empty when it used up its attempts
+	Note    string    // as passed to Bury; empty when it used up its attempts
 }
 
 // Claim is a leased job. Once the lease has run out and the job was handed to
@@ -191,8 +191,8 @@ type Claim interface {
 	Job() Job
 	// Attempt is 1 for the first claim of a job.
 	Attempt() int
-	// TakenOver says that the claim before this one ran out: nobody knows how far
-	// its holder came.
+	// TakenOver says that the claim before this one ran out: its work may
+	// have been done in part.
 	TakenOver() bool
 	// Extend starts the lease anew.
 	Extend(ctx context.Context) error

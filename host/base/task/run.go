@@ -32,7 +32,7 @@ const (
 )
 
 // A Run is what is known of the work on a task. One key of the store holds it; it
-// is the truth about the task's state.
+// decides what the task's state is.
 type Run struct {
 	TaskID    string    `json:"task_id"`
 	CreatedAt time.Time `json:"created_at"`
@@ -42,21 +42,21 @@ type Run struct {
 	Owner    string   `json:"owner"`
 	Priority Priority `json:"priority"`
 
-	// Envelope tells the envelope of the task from those of submissions that came to
-	// nothing.
+	// Envelope names the submission of the task, so that another one of the same ID that
+	// failed is not taken for it.
 	Envelope string `json:"envelope"`
 
 	State State `json:"state"`
 	// Phase is the one that is being worked on, or was last.
 	Phase Phase `json:"phase"`
-	// Reason says why the state is what it is, where that is not plain.
+	// Reason says why the state is what it is, where that is not obvious.
 	Reason string `json:"reason,omitempty"`
 	// Fence is that of the lock of the process that works on it; what one with a
 	// smaller fence wants to write is refused.
 	Fence uint64 `json:"fence,omitempty"`
 	// Worker names that process.
 	Worker string `json:"worker,omitempty"`
-	// Held keeps it for one process while it is queued; nil for whoever comes first.
+	// Held keeps it for one process while it is queued; nil if any process may take it.
 	Held *Held `json:"held,omitempty"`
 	// Attempts is how often a process began to work on it.
 	Attempts int `json:"attempts"`
@@ -78,7 +78,7 @@ type Run struct {
 	// Agent is the one the task was routed to.
 	Agent string `json:"agent,omitempty"`
 
-	// Planned says that a plan was made, and Plan what it says beside its steps.
+	// Planned says that a plan was made, and Stop when its steps need not go on.
 	Planned bool     `json:"planned,omitempty"`
 	Stop    []string `json:"stop,omitempty"`
 	Risk    Risk     `json:"risk,omitempty"`
@@ -111,7 +111,8 @@ type Held struct {
 	Until  time.Time `json:"until"`
 }
 
-// From reports whether a process has to leave a task to another one. It may be nil.
+// From reports whether worker may not take the task, because it is kept for another one.
+// h may be nil.
 func (h *Held) From(worker string) bool {
 	return h != nil && h.Worker != worker && time.Now().Before(h.Until)
 }
@@ -145,8 +146,8 @@ type Step struct {
 	Confidence float64 `json:"confidence,omitempty"`
 	// Error says why it did not succeed.
 	Error *fault.Error `json:"error,omitempty"`
-	// Calls are those that wait for a person, and Proposal is the one that has to be
-	// approved for that; empty when the calls themselves are to be agreed to.
+	// Calls are those that wait for a person. Proposal is the proposal to approve; empty
+	// if the calls are approved themselves.
 	Calls    []WaitingCall `json:"calls,omitempty"`
 	Proposal string        `json:"proposal,omitempty"`
 	// Hopeless says that no other attempt can help: nothing is left of the task's budget,
@@ -188,7 +189,7 @@ type Recovery struct {
 	Outcome string `json:"outcome,omitempty"`
 }
 
-// A Decision is what a person said to a step.
+// A Decision is a person's approval or rejection of a step.
 type Decision struct {
 	Step string `json:"step"`
 	// Calls are the places of the calls that it is about; none when it is about the step
@@ -200,15 +201,15 @@ type Decision struct {
 	Notes    string    `json:"notes,omitempty"`
 }
 
-// Telemetry is what a task cost, with what its skills asked of models.
+// Telemetry is what a task cost, the model calls of its skills included.
 type Telemetry struct {
 	InputTokens    int64 `json:"input_tokens"`
 	OutputTokens   int64 `json:"output_tokens"`
 	ThinkingTokens int64 `json:"thinking_tokens,omitempty"`
 	// MicroUSD is millionths of a US dollar.
 	MicroUSD int64 `json:"micro_usd"`
-	// ModelCalls, ToolCalls, ToolFailures and Denials count. Kept answers that were
-	// given again after a restart count once.
+	// ModelCalls, ToolCalls, ToolFailures and Denials count. Recorded answers that
+	// were used again after a restart count once.
 	ModelCalls   int `json:"model_calls"`
 	ToolCalls    int `json:"tool_calls"`
 	ToolFailures int `json:"tool_failures,omitempty"`
@@ -224,7 +225,7 @@ type Telemetry struct {
 	Attempts   int     `json:"attempts,omitempty"`
 }
 
-// Find is the step of an ID; nil when there is none.
+// Find returns the step of an ID, or nil.
 func (r *Run) Find(id string) *Step {
 	for i := range r.Steps {
 		if r.Steps[i].ID == id {

@@ -31,7 +31,7 @@ func RebuildReport(what string, r upkeep.RebuildReport) []string {
 }
 
 // Export is what an exported audit log has, and who signed it.
-func Export(found govern.Finding) []string {
+func Export(found govern.ExportReport) []string {
 	return written(Style{}, func(b *block) {
 		b.say("ok: %d entries of %s, each chained to the one before", found.Entries, found.Home)
 		for _, p := range found.Logs {
@@ -132,7 +132,7 @@ func decided(yes bool, by, notes string) string {
 // maxPreview is how many characters of one text are shown in a line.
 const maxPreview = 200
 
-func (b *block) kept(k work.KeptCall) {
+func (b *block) kept(k work.RecordedCall) {
 	b.say("  input:    %s", plain(short(k.Input, maxPreview)))
 	b.say("  answer:   %s", plain(short(k.Output, maxPreview)))
 	for _, c := range k.HostCalls {
@@ -205,7 +205,7 @@ func (b *block) keyRepair(k *upkeep.KeyRepair) {
 }
 
 // part is a log of an export in one line.
-func part(p govern.Part) string {
+func part(p govern.ExportedLog) string {
 	if p.Last < p.First {
 		return fmt.Sprintf("%s: none", plain(p.Log))
 	}

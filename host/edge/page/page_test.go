@@ -93,9 +93,9 @@ func TestHostileRun(t *testing.T) {
 	var b bytes.Buffer
 	err := page.Run(&b, work.CallDetails{
 		Call: c, Parts: []work.Call{c}, Task: &work.CallTask{ID: hostile, Title: hostile, Owner: hostile, State: hostile, Step: &step, Events: told.Events},
-		Kept: &work.KeptCall{
+		Kept: &work.RecordedCall{
 			Input: hostile, Output: hostile, HostCalls: []work.HostCall{{Name: hostile, Request: hostile, Answer: hostile}},
-			Files: []work.FileDeed{{What: hostile, Before: hostile, Written: hostile}},
+			Files: []work.FileOperation{{What: hostile, Before: hostile, Written: hostile}},
 		},
 	})
 	if err != nil {

@@ -70,7 +70,7 @@ const maxRef = 4096
 func ParseArgument(text string) (Ref, error) {
 	r, err := Parse(text)
 	if err != nil {
-		return r, fault.Wrap(fault.KindUsage, err).WithHint("it may be a path, NAME@VERSION, https://, git+https://, mcp+https://, oci:// or oci-layout:; %s shows examples", fault.Read("pull"))
+		return r, fault.Wrap(fault.KindUsage, err).WithHint("it may be a path, NAME@VERSION, https://, git+https://, mcp+https://, oci:// or oci-layout:; %s shows examples", fault.ReadHelp("pull"))
 	}
 	return r, nil
 }

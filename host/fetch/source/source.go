@@ -204,7 +204,7 @@ func (f *Fetcher) explain(what string, r Ref, err error) error {
 		{mcpskill.ErrAmbiguous, fault.KindUsage, fault.Hintf("name the one you mean by its address: mcp+%s#skill://...", r.URL)},
 		{oci.ErrNotSkill, fault.KindUsage, fault.Hintf("it is not a skill; %s publishes skills", fault.Publish())},
 		{oci.ErrMalformed, fault.KindVerification, fault.Hintf("tell whoever published it: %s makes artifacts that are accepted", fault.Publish())},
-		{oci.ErrExists, fault.KindConflict, fault.Hintf("give the package another version, or say %s to have these bytes instead", fault.Set(fault.FieldReplace))},
+		{oci.ErrExists, fault.KindConflict, fault.Hintf("give the package another version, or say %s to have these bytes instead", fault.SetField(fault.FieldReplace))},
 		{bundle.ErrNoManifest, fault.KindUsage, fault.Hintf("a package has a skill.json, skill.yaml or SKILL.md; of a git repository, name the directory with it: #REVISION:DIR")},
 		{bundle.ErrTooLarge, fault.KindVerification, fault.Hintf("it is larger than any package this host accepts")},
 		{bundle.ErrUnsafe, fault.KindVerification, fault.Hintf("get the package from its author again, packed by %s", fault.Pack())},

@@ -55,7 +55,7 @@ func (w Requirement) asked() (*registry.Asked, resolve.Dependency, error) {
 // asked for as before. installed are all versions that are. It fails with a
 // [fault.KindUsage] error for a text that is not a version, with a
 // [fault.KindConflict] error for one that is not later, or that the person did not ask
-// for, and as [registry.Skill.Runs] does for one that is disabled.
+// for, and as [registry.Skill.CheckEnabled] does for one that is disabled.
 func Later(active registry.Skill, installed []registry.Skill, version string) (Requirement, error) {
 	v, err := semver.ParseVersion(version)
 	if err != nil {
@@ -70,7 +70,7 @@ func Later(active registry.Skill, installed []registry.Skill, version string) (R
 		w.Constraint, w.Isolated = a.Constraint, a.Closure != ""
 	}
 	if i := slices.IndexFunc(installed, func(s registry.Skill) bool { return s.Name == active.Name && s.Version == version }); i >= 0 {
-		if err := installed[i].Runs(); err != nil && !installed[i].Disabled.All {
+		if err := installed[i].CheckEnabled(); err != nil && !installed[i].Disabled.All {
 			return w, err
 		}
 	}
@@ -240,7 +240,7 @@ func (c *Catalog) unpublished(ctx context.Context, q Question) error {
 			versions = append(versions, it.version.String())
 		}
 		return fault.Errorf(fault.KindNotFound, "%s has no version %s", w.Name, w.Exactly).
-			WithHint("the versions are %s; %s asks another source", fault.Choose(versions...), fault.Set(fault.FieldFind))
+			WithHint("the versions are %s; %s asks another source", fault.Choose(versions...), fault.SetField(fault.FieldFind))
 	}
 	return nil
 }
@@ -282,7 +282,7 @@ func (c *Catalog) conflicting(why *resolve.Conflict, q Question) error {
 		}
 	}
 	for _, s := range c.skills {
-		if err := s.Runs(); err != nil && s.Disabled.Quarantined && strings.Contains(why.Error(), s.Name+" ") {
+		if err := s.CheckEnabled(); err != nil && s.Disabled.Quarantined && strings.Contains(why.Error(), s.Name+" ") {
 			return e.WithHint("%s: it is not chosen; another version of it may be, if there is one", err)
 		}
 	}
@@ -291,7 +291,7 @@ func (c *Catalog) conflicting(why *resolve.Conflict, q Question) error {
 			return e.WithHint("%s is an interpreter of scripts; get it with: %s", name, fault.InstallEngine(name))
 		}
 	}
-	return e.WithHint("ask for other versions, or say with %s where else to look; %s gives a skill a closure of its own, separate from the others", fault.Set(fault.FieldFind), fault.Set(fault.FieldIsolated))
+	return e.WithHint("ask for other versions, or say with %s where else to look; %s gives a skill a closure of its own, separate from the others", fault.SetField(fault.FieldFind), fault.SetField(fault.FieldIsolated))
 }
 
 // names reports whether a skill may go to any version.

@@ -102,7 +102,7 @@ func (a *Agents) Propose(ctx context.Context, r Request) (approval.Proposal, err
 		d, err = agent.Parse(r.Text, file(d.Name))
 	}
 	if err != nil {
-		return approval.Proposal{}, fault.Wrap(fault.KindUsage, err).WithHint("%s shows a definition", fault.Read("agent"))
+		return approval.Proposal{}, fault.Wrap(fault.KindUsage, err).WithHint("%s shows a definition", fault.ReadHelp("agent"))
 	}
 	return a.Files.Propose(ctx, func() (approval.Proposal, error) { return a.proposal(d.Name, r) })
 }

@@ -204,7 +204,7 @@ func TestFormOneIsRead(t *testing.T) {
 	made := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	put := func(key, value string) {
 		t.Helper()
-		if _, err := p.kv.Put(t.Context(), key, []byte(value), store.Any); err != nil {
+		if _, err := p.kv.Put(t.Context(), key, []byte(value), store.AnyRevision); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -309,7 +309,7 @@ func TestStill(t *testing.T) {
 	}
 	want := func(what string, caps ...string) {
 		t.Helper()
-		still, err := p.Still(t.Context(), granted)
+		still, err := p.CurrentGrants(t.Context(), granted)
 		if got := still.Set().Strings(); err != nil || !slices.Equal(got, caps) {
 			t.Errorf("%s: %q, %v; want %q", what, got, err, caps)
 		}

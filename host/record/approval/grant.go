@@ -222,10 +222,10 @@ func newGranted(digest manifests.Digest, gs []Grant, holds func(Grant) bool, u U
 	return g
 }
 
-// Still is what is left at present of what was granted for a call: what grants cover
+// CurrentGrants returns what is still valid of what was granted for a call: what grants cover
 // that hold for the call now. One that was used up by the call itself holds to its end.
 // Nobody is granted more by it.
-func (d *Store) Still(ctx context.Context, g Granted) (Granted, error) {
+func (d *Store) CurrentGrants(ctx context.Context, g Granted) (Granted, error) {
 	epoch := d.settings.epoch()
 	gs, err := d.Grants(ctx, g.digest)
 	if err != nil {

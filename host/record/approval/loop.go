@@ -137,7 +137,7 @@ func (d *Store) newLoop(ctx context.Context, p Proposal, t Terms) (l Loop, err e
 			WithHint("approve it without saying how often, and until when")
 	case t.Run != "" || t.Session != "":
 		return l, fault.Errorf(fault.KindUsage, "approve proposal %s: calls of a script are bounded by how many they are and by a time", p.ID).
-			WithHint("leave out %s", fault.LeaveOut(fault.FieldScope))
+			WithHint("leave out %s", fault.OmitField(fault.FieldScope))
 	case t.MaxUses > MaxLoop:
 		return l, fault.Errorf(fault.KindUsage, "approve proposal %s: %d calls are too many for one decision", p.ID, t.MaxUses).WithHint("give at most %d", MaxLoop)
 	case !t.ExpiresAt.IsZero() && !t.ExpiresAt.After(now):
@@ -266,7 +266,7 @@ func endedLoop(p Proposal) (ledger.Change, error) {
 func applyLooped(ctx context.Context, kv store.KV, _ ledger.Stamp, g loopGiven) error {
 	return changeLoop(ctx, kv, g.ID, func(p *Proposal) error {
 		p.Loop = &g.Loop
-		_, err := kv.Put(ctx, p.Call.loopKey()+p.ID, []byte("{}"), store.Any)
+		_, err := kv.Put(ctx, p.Call.loopKey()+p.ID, []byte("{}"), store.AnyRevision)
 		return err
 	})
 }

@@ -60,7 +60,7 @@ func put[T any](ctx context.Context, kv store.KV, key string, v T) error {
 	if err != nil {
 		return err
 	}
-	_, err = kv.Put(ctx, key, b, store.Any)
+	_, err = kv.Put(ctx, key, b, store.AnyRevision)
 	return err
 }
 

@@ -82,7 +82,7 @@ func (h *home) key(t testing.TB) string {
 	return must(h.keeper.Keyring(t.Context())).Current().String()
 }
 
-func verify(b []byte, key string) (Finding, error) {
+func verify(b []byte, key string) (ExportReport, error) {
 	return Verify(bytes.NewReader(b), []byte(key))
 }
 

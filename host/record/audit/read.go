@@ -40,22 +40,22 @@ func (e *ExportError) Is(target error) bool { return target == ErrExport }
 // Unwrap returns the cause.
 func (e *ExportError) Unwrap() error { return e.Cause }
 
-// A Finding is what an export that is right shows.
-type Finding struct {
+// An ExportReport is what a verified export contains.
+type ExportReport struct {
 	Home string `json:"home"`
 	// Key signed the export; Keys counts the keys the home had until then.
 	Key  checkpoint.Public `json:"key"`
 	Keys int               `json:"keys"`
 	// Known says that the key follows from the one the caller knows. Without it
 	// the export only agrees with itself.
-	Known   bool   `json:"known"`
-	Scope   Scope  `json:"scope"`
-	Entries uint64 `json:"entries"`
-	Logs    []Part `json:"logs"`
+	Known   bool          `json:"known"`
+	Scope   Scope         `json:"scope"`
+	Entries uint64        `json:"entries"`
+	Logs    []ExportedLog `json:"logs"`
 }
 
-// A Part is what an export has of one log.
-type Part struct {
+// An ExportedLog is what an export has of one log.
+type ExportedLog struct {
 	Head
 	// From and To are the times of the first and last entry; zero for none.
 	From time.Time `json:"from,omitzero"`
@@ -78,8 +78,8 @@ type reader struct {
 	lines   uint64 // read so far
 	head    header
 	keys    []checkpoint.Public
-	found   Finding
-	part    *Part // the one in hand; nil between two
+	found   ExportReport
+	part    *ExportedLog // the one in hand; nil between two
 	hash    string
 	seq     uint64
 	after   string // digest of the last statement that was kept
@@ -94,7 +94,7 @@ type reader struct {
 // [ErrExport]) when the export is not right; errors.Is finds
 // [checkpoint.ErrUnknownKey] too when it is not that key's, and
 // [checkpoint.ErrKey] when key is none.
-func Verify(in io.Reader, key []byte) (Finding, error) {
+func Verify(in io.Reader, key []byte) (ExportReport, error) {
 	r := &reader{in: bufio.NewReaderSize(in, 64<<10), sum: sha256.New()}
 	err := r.begin(key)
 	for err == nil && !r.ended {
@@ -169,7 +169,7 @@ func (r *reader) begin(key []byte) error {
 		}
 		r.keys = append(r.keys, k.Key)
 	}
-	r.found = Finding{Home: h.Home, Key: last, Keys: len(h.Keys), Known: len(key) > 0, Scope: h.Scope, Logs: []Part{}}
+	r.found = ExportReport{Home: h.Home, Key: last, Keys: len(h.Keys), Known: len(key) > 0, Scope: h.Scope, Logs: []ExportedLog{}}
 	r.pending = len(h.Scope.Logs)
 	r.sum.Write(line)
 	return nil
@@ -257,7 +257,7 @@ func (r *reader) first(c checkpoint.Checkpoint) error {
 		return r.wrong("%s begins where something else belongs", c.Origin)
 	}
 	r.pending--
-	r.part = &Part{Head: Head{Log: r.head.Scope.Logs[i], First: c.Seq + 1}}
+	r.part = &ExportedLog{Head: Head{Log: r.head.Scope.Logs[i], First: c.Seq + 1}}
 	r.seq, r.hash, r.after = c.Seq, c.Hash, ""
 	return nil
 }

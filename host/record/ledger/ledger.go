@@ -95,7 +95,7 @@ type Projection interface {
 	Keys() []string
 	// Apply brings the store to the state after the change. It must be
 	// idempotent: after a crash the same change is applied again. It writes
-	// with [store.Any] and touches nothing but kv: before a change is committed
+	// with [store.AnyRevision] and touches nothing but kv: before a change is committed
 	// it is tried on a copy.
 	Apply(ctx context.Context, kv store.KV, at Stamp, c Change) error
 }
@@ -183,7 +183,7 @@ func given(ctx context.Context, decide func(context.Context) (Decision, error)) 
 // decision that it could not take is not made. To delete what is not there writes
 // nothing, and is refused where writing is.
 func (l *Ledger) writable(ctx context.Context) error {
-	err := l.kv.Delete(ctx, cursorKey+"/none", store.Any)
+	err := l.kv.Delete(ctx, cursorKey+"/none", store.AnyRevision)
 	if err == nil || errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
@@ -245,7 +245,7 @@ func (l *Ledger) Exclusive(ctx context.Context, fn func(context.Context) error) 
 // Rebuild applies every decision of the journal to the store again, whatever
 // the cursor says. The store should be empty.
 func (l *Ledger) Rebuild(ctx context.Context) (entries uint64, err error) {
-	if err := l.kv.Delete(ctx, cursorKey, store.Any); err != nil && !errors.Is(err, store.ErrNotFound) {
+	if err := l.kv.Delete(ctx, cursorKey, store.AnyRevision); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return 0, fmt.Errorf("rebuild: %w", err)
 	}
 	if err := l.Exclusive(ctx, l.project); err != nil {
@@ -388,7 +388,7 @@ func (l *Ledger) apply(ctx context.Context, e journal.Entry) error {
 	if err != nil {
 		return err
 	}
-	_, err = l.kv.Put(ctx, cursorKey, b, store.Any)
+	_, err = l.kv.Put(ctx, cursorKey, b, store.AnyRevision)
 	return err
 }
 

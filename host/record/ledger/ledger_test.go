@@ -27,7 +27,7 @@ func (marks) Apply(ctx context.Context, kv store.KV, at ledger.Stamp, c ledger.C
 	if err := json.Unmarshal(c.Data, &name); err != nil {
 		return err
 	}
-	_, err := kv.Put(ctx, "mark/"+name, fmt.Appendf(nil, "%d %s", at.Seq, at.Actor), store.Any)
+	_, err := kv.Put(ctx, "mark/"+name, fmt.Appendf(nil, "%d %s", at.Seq, at.Actor), store.AnyRevision)
 	return err
 }
 

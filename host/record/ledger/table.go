@@ -51,7 +51,7 @@ func (t Table) Apply(ctx context.Context, kv store.KV, at Stamp, c Change) error
 
 // Drop deletes a key that may be gone.
 func Drop(ctx context.Context, kv store.KV, key string) error {
-	err := kv.Delete(ctx, key, store.Any)
+	err := kv.Delete(ctx, key, store.AnyRevision)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}

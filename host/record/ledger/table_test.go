@@ -12,7 +12,7 @@ func TestTable(t *testing.T) {
 	type entry struct{ Key, Value string }
 	table := Table{"shelf", []string{"shelf/"}, map[string]Apply{
 		"book.added": On(func(ctx context.Context, kv store.KV, at Stamp, e entry) error {
-			_, err := kv.Put(ctx, "shelf/"+e.Key, []byte(e.Value+" by "+at.Actor), store.Any)
+			_, err := kv.Put(ctx, "shelf/"+e.Key, []byte(e.Value+" by "+at.Actor), store.AnyRevision)
 			return err
 		}),
 		"book.taken": On(func(ctx context.Context, kv store.KV, _ Stamp, e entry) error { return Drop(ctx, kv, "shelf/"+e.Key) }),

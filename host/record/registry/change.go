@@ -205,6 +205,6 @@ func put(ctx context.Context, kv store.KV, key string, v any) error {
 	if err != nil {
 		return err
 	}
-	_, err = kv.Put(ctx, key, b, store.Any)
+	_, err = kv.Put(ctx, key, b, store.AnyRevision)
 	return err
 }

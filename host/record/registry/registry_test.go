@@ -186,7 +186,7 @@ func TestSweepKeepsWhatIsUsed(t *testing.T) {
 func TestUnreadableRecord(t *testing.T) {
 	for _, value := range []string{`{"v":2,"name":"text"}`, `{"v":1,"name":`, ``} {
 		s := newShelf(t)
-		if _, err := s.store.KV().Put(t.Context(), "skill/text/00", []byte(value), store.Any); err != nil {
+		if _, err := s.store.KV().Put(t.Context(), "skill/text/00", []byte(value), store.AnyRevision); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.List(t.Context()); err == nil {

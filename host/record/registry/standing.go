@@ -356,10 +356,10 @@ func versionOf(ctx context.Context, kv store.KV, name string, d manifests.Digest
 // [fault.Error]s of [fault.KindDenied].
 var ErrDisabled = errors.New("disabled")
 
-// Runs is nil when the version may be run, and otherwise an error that wraps
+// CheckEnabled returns nil when the version may be run, and otherwise an error that wraps
 // [ErrDisabled] and says who disabled it and why. What else helps against a quarantine takes
 // more than the version: see install.Stopped.
-func (s Skill) Runs() error {
+func (s Skill) CheckEnabled() error {
 	d := s.Disabled
 	switch {
 	case d == nil:

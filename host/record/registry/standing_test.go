@@ -53,17 +53,17 @@ func TestStateOfEarlierSkilletsIsRead(t *testing.T) {
 		"skill/text/" + d.Hex(): `{"v":1,"name":"text","version":"1.0.0","digest":"` + string(d) + `","kind":"code_inline","source":"/s","origin":"user"}`,
 		"active/text":           `{"digest":"` + string(d) + `"}`,
 	} {
-		if _, err := s.store.KV().Put(t.Context(), key, []byte(value), store.Any); err != nil {
+		if _, err := s.store.KV().Put(t.Context(), key, []byte(value), store.AnyRevision); err != nil {
 			t.Fatal(err)
 		}
 	}
 	v, err := s.Lookup(t.Context(), manifests.Ref{Name: "text"})
-	if err != nil || !v.Active || v.Runs() != nil || v.Pinned != nil || v.Signer != "" {
+	if err != nil || !v.Active || v.CheckEnabled() != nil || v.Pinned != nil || v.Signer != "" {
 		t.Fatalf("got %+v, %v", v, err)
 	}
 	s.apply(registry.PinnedAt("text", "r"))
 	s.apply(registry.Disabled("text", "", "r"))
-	if v, err = s.Lookup(t.Context(), manifests.Ref{Name: "text"}); err != nil || !v.Active || v.Pinned == nil || !errors.Is(v.Runs(), registry.ErrDisabled) {
+	if v, err = s.Lookup(t.Context(), manifests.Ref{Name: "text"}); err != nil || !v.Active || v.Pinned == nil || !errors.Is(v.CheckEnabled(), registry.ErrDisabled) {
 		t.Errorf("got %+v, %v", v, err)
 	}
 	if _, ok, err := s.Former(t.Context(), "text"); ok || err != nil {

@@ -52,9 +52,9 @@ func (w *Watch) Epoch() uint64 {
 	return w.epoch.Load()
 }
 
-// Now is [Watch.Epoch], and another number at once after a decision. It is for the
+// Decided is like [Watch.Epoch], but changes at once after a decision. It is for the
 // beginning of a call, and costs a read of one sector.
-func (w *Watch) Now() uint64 {
+func (w *Watch) Decided() uint64 {
 	w.mu.Lock()
 	decided := w.decided() != w.decisions
 	w.mu.Unlock()

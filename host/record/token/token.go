@@ -85,12 +85,12 @@ func Projection() ledger.Projection {
 			r.By, r.At = at.Actor, at.Time
 			b, err := json.Marshal(r)
 			if err == nil {
-				_, err = kv.Put(ctx, key(r.Hash), b, store.Any)
+				_, err = kv.Put(ctx, key(r.Hash), b, store.AnyRevision)
 			}
 			return err
 		}),
 		kindRevoked: ledger.On(func(ctx context.Context, kv store.KV, _ ledger.Stamp, r revoked) error {
-			if _, err := kv.Put(ctx, revokedPrefix+r.Hash, []byte(r.Name), store.Any); err != nil {
+			if _, err := kv.Put(ctx, revokedPrefix+r.Hash, []byte(r.Name), store.AnyRevision); err != nil {
 				return err
 			}
 			return ledger.Drop(ctx, kv, key(r.Hash))

@@ -358,7 +358,7 @@ func (v Verdict) Refusal(accepted ...Flag) error {
 	if forGood {
 		return err.Hinted(hint)
 	}
-	accept := fault.Set("")
+	accept := fault.SetField("")
 	accept.Fields = nil
 	for _, f := range missing {
 		accept = f.set(accept)
@@ -404,10 +404,10 @@ func (v Verdict) other(f Flag, accepted []Flag) string {
 	return ""
 }
 
-// Harm is nil for a package that may be run without being installed, and a
+// Err is nil for a package that may be run without being installed, and a
 // [fault.KindVerification] error for one that was revoked, or whose signature is of
 // other bytes.
-func (v Verdict) Harm() error {
+func (v Verdict) Err() error {
 	for _, f := range v.Findings {
 		if f.State == Revoked || f.State == Bad {
 			return fault.Errorf(fault.KindVerification, "%s@%s is %s", v.Skill, v.Version, f.Words).Hinted(fault.Hint{Text: f.Hint, Remedies: f.Remedies})

@@ -82,7 +82,7 @@ func (m *maker) event(e recording.Event, read func(path string) ([]byte, error))
 func (m *maker) file(name string, read func(path string) ([]byte, error)) error {
 	local, ok := strings.CutPrefix(name, m.r.Workspace+"/")
 	if !ok || m.r.Workspace == "" {
-		return fault.Errorf(fault.KindUsage, "the tool opened %s, and the files of a case are those of its workspace", name).WithHint("name the directory with %s", fault.Set(fault.FieldWorkspace))
+		return fault.Errorf(fault.KindUsage, "the tool opened %s, and the files of a case are those of its workspace", name).WithHint("name the directory with %s", fault.SetField(fault.FieldWorkspace))
 	}
 	if _, ok := m.c.Files[local]; ok || local != path.Clean(local) {
 		return nil

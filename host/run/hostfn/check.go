@@ -219,7 +219,7 @@ func Offer(den *task.Denial, set *policies.Set, who policies.Query, grant string
 // hint says how to grant a capability.
 func hint(p policies.Principal, grant string) fault.Hint {
 	if p.Origin == policies.OriginPath {
-		return fault.Hintf("run it again with %s", fault.Set(fault.FieldAllow, grant))
+		return fault.Hintf("run it again with %s", fault.SetField(fault.FieldAllow, grant))
 	}
 	return fault.Hintf("%s", fault.Grant(p.Skill, grant))
 }

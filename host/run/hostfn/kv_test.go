@@ -176,7 +176,7 @@ func TestKVQuotaHeals(t *testing.T) {
 	s.KVQuotaBytes = 1000
 	e := open(t, s)
 	put(t, e, "k", "v", "")
-	_, err := kv.Put(ctx, "kv/account/skill/tester", []byte(`{"schema":1,"bytes":999}`), store.Any)
+	_, err := kv.Put(ctx, "kv/account/skill/tester", []byte(`{"schema":1,"bytes":999}`), store.AnyRevision)
 	must(t, err)
 	wantKind(t, "put", put(t, e, "l", "0123456789", ""), "")
 	x, err := kv.Get(ctx, "kv/account/skill/tester")
@@ -271,10 +271,10 @@ func TestKVDamage(t *testing.T) {
 	kv := memory(t)
 	e := open(t, kvSettings(t, kv))
 	put(t, e, "k", "v", "")
-	_, err := kv.Put(ctx, "kv/skill/tester/value/k", []byte("?"), store.Any)
+	_, err := kv.Put(ctx, "kv/skill/tester/value/k", []byte("?"), store.AnyRevision)
 	must(t, err)
 	wantKind(t, "value", call(t, e, "kv_get", `{"key":"k"}`, nil), KindIO)
-	_, err = kv.Put(ctx, "kv/account/skill/tester", []byte("?"), store.Any)
+	_, err = kv.Put(ctx, "kv/account/skill/tester", []byte("?"), store.AnyRevision)
 	must(t, err)
 	wantKind(t, "account", call(t, e, "kv_list", `{}`, nil), KindIO)
 }

@@ -185,7 +185,7 @@ func (m Migration) copy(ctx context.Context, s *state, before account, generatio
 	after := account{Schema: m.To, Generation: generation}
 	for _, x := range values {
 		key := fresh.values() + strings.TrimPrefix(x.Key, temporary.values())
-		if _, err := s.kv.Put(ctx, key, x.Value, store.Any); err != nil {
+		if _, err := s.kv.Put(ctx, key, x.Value, store.AnyRevision); err != nil {
 			return account{}, err
 		}
 		after.Bytes += fresh.cost(key, x.Value)

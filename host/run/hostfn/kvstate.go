@@ -106,7 +106,7 @@ func DeleteState(ctx context.Context, kv store.KV, p policies.Principal) error {
 	if err := s.deleteAll(ctx, func(string) bool { return true }); err != nil {
 		return err
 	}
-	return ignoreMissing(kv.Delete(ctx, s.accountKey(), store.Any))
+	return ignoreMissing(kv.Delete(ctx, s.accountKey(), store.AnyRevision))
 }
 
 // deleteAll deletes the stored values that go picks by their keys.
@@ -119,7 +119,7 @@ func (s *state) deleteAll(ctx context.Context, goes func(key string) bool) error
 		if !goes(x.Key) {
 			continue
 		}
-		if err := ignoreMissing(s.kv.Delete(ctx, x.Key, store.Any)); err != nil {
+		if err := ignoreMissing(s.kv.Delete(ctx, x.Key, store.AnyRevision)); err != nil {
 			return err
 		}
 	}

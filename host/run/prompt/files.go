@@ -161,7 +161,7 @@ func find(ctx context.Context, workspace string, want manifests.ContextFiles, c 
 	err = fs.WalkDir(root.FS(), ".", func(p string, e fs.DirEntry, err error) error {
 		if seen++; seen > MaxEntries {
 			return fault.Errorf(fault.KindLimit, "the workspace has more than %d files and directories", MaxEntries).
-				WithHint("name another with %s, or exclude directories in the manifest, such as node_modules/", fault.Set(fault.FieldWorkspace))
+				WithHint("name another with %s, or exclude directories in the manifest, such as node_modules/", fault.SetField(fault.FieldWorkspace))
 		}
 		switch {
 		case ctx.Err() != nil:

@@ -135,7 +135,7 @@ func Render(ctx context.Context, r Request) (Prompt, error) {
 	tool, ok := m.PromptTool()
 	if !ok {
 		return Prompt{}, fault.Errorf(fault.KindUsage, "%s is a %s skill: it has no prompt", cmp.Or(r.Name, m.Name), m.Type).
-			WithHint("run it without %s", fault.LeaveOut(fault.FieldRender))
+			WithHint("run it without %s", fault.OmitField(fault.FieldRender))
 	}
 	values, err := read(m, cmp.Or(r.Name, m.Name), tool, r.Input)
 	if err != nil {

@@ -134,7 +134,7 @@ func (a *run) wall() (time.Duration, error) {
 	left := time.Until(a.until)
 	if left <= 0 {
 		return 0, fault.Errorf(fault.KindLimit, "%w before the guest could be run: the call has waited for too long", sandbox.ErrTime).
-			WithHint("raise it for one run with %s, or in the skill's manifest with resilience.timeout", fault.Set(fault.FieldTimeout))
+			WithHint("raise it for one run with %s, or in the skill's manifest with resilience.timeout", fault.SetField(fault.FieldTimeout))
 	}
 	return min(a.limits.Wall, left), nil
 }

@@ -169,9 +169,9 @@ func (b *Bounds) beyond(r capability.Request) (why string, hint fault.Hint) {
 func (b *Bounds) withDirectory() fault.Hint {
 	switch {
 	case b == nil:
-		return fault.Hintf("relative paths begin in the workspace: name one with %s", fault.Set(fault.FieldWorkspace))
+		return fault.Hintf("relative paths begin in the workspace: name one with %s", fault.SetField(fault.FieldWorkspace))
 	case len(b.Roots) == 0:
-		return fault.Hintf("name a directory for the task with %s; relative paths begin in the first", fault.Set(fault.FieldDir))
+		return fault.Hintf("name a directory for the task with %s; relative paths begin in the first", fault.SetField(fault.FieldDir))
 	}
 	return fault.Hint{}
 }

@@ -203,7 +203,7 @@ func (c cache) put(ctx context.Context, key string, output []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.kv.Put(ctx, c.prefix+key, b, store.Any)
+	_, err = c.kv.Put(ctx, c.prefix+key, b, store.AnyRevision)
 	return err
 }
 

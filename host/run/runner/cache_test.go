@@ -94,7 +94,7 @@ func TestCacheSurvivesDamage(t *testing.T) {
 	t.Parallel()
 	c := testCache(t)
 	for _, b := range []string{"", "\x01", "\x02" + string(make([]byte, 20)), string(make([]byte, 17))} {
-		if _, err := c.kv.Put(t.Context(), c.prefix+"k", []byte(b), store.Any); err != nil {
+		if _, err := c.kv.Put(t.Context(), c.prefix+"k", []byte(b), store.AnyRevision); err != nil {
 			t.Fatal(err)
 		}
 		if has(t, c, "k") {
@@ -107,7 +107,7 @@ func TestCacheSurvivesDamage(t *testing.T) {
 			t.Errorf("%q stays", b)
 		}
 	}
-	if _, err := c.kv.Put(t.Context(), c.account.key, []byte("?"), store.Any); err != nil {
+	if _, err := c.kv.Put(t.Context(), c.account.key, []byte("?"), store.AnyRevision); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.put(t.Context(), "k", []byte("answer")); err != nil || !has(t, c, "k") {

@@ -208,7 +208,7 @@ func (r *Runner) Route(ctx context.Context, skill string, c registry.Canary) (ca
 // weigh counts a call for the trial that it was part of, and ends that when
 // enough is known. Whatever goes wrong with that is not the caller's.
 func (r *Runner) weigh(ctx context.Context, a *run) {
-	c := a.call.Target.Trial
+	c := a.call.Target.Canary
 	if c == nil || a.part != asAsked || a.result.Cached || !counts(a.result) || !a.result.OK && a.endedByCaller(ctx, a.result.Error) {
 		return
 	}

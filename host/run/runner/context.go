@@ -65,7 +65,7 @@ func (r *Runner) permitted(a *run) error {
 	if d.Effect == policies.Ask { // who approves, approves a call of the skill
 		den.Asks, den.Capability = true, skill.String()
 		if a.call.Target.Origin == registry.OriginPath {
-			den.Hinted(fault.Hintf("run it again with %s", fault.Set(fault.FieldAllow, den.Capability)))
+			den.Hinted(fault.Hintf("run it again with %s", fault.SetField(fault.FieldAllow, den.Capability)))
 		}
 	}
 	a.result.Denials = mergeDenials(a.result.Denials, []task.Denial{den})

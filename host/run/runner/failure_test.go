@@ -19,7 +19,7 @@ import (
 )
 
 func TestRefusalSaysHowToAllowIt(t *testing.T) {
-	refused := []task.Denial{{Request: "http:GET:http://example.com/", Reason: "not granted", Hint: "add {0}", Remedies: []fault.Remedy{fault.Set(fault.FieldAllow, "http:example.com")}}}
+	refused := []task.Denial{{Request: "http:GET:http://example.com/", Reason: "not granted", Hint: "add {0}", Remedies: []fault.Remedy{fault.SetField(fault.FieldAllow, "http:example.com")}}}
 	for name, err := range map[string]error{
 		"the guest was ended by it": errors.Join(sandbox.ErrTrap, &hostfn.Failure{Kind: hostfn.KindDenied}),
 		"the guest then gave up":    &sandbox.GuestError{Kind: "failed", Message: "no page"},

@@ -65,7 +65,7 @@ func raise(err error, bare bool) fault.Hint {
 	case !ok:
 		return fault.Hintf("raise it in the skill's manifest, under security.resource_limits")
 	}
-	way := fault.Hintf("raise it for one run with %s", fault.Set(fault.Field(l.Request())))
+	way := fault.Hintf("raise it for one run with %s", fault.SetField(fault.Field(l.Request())))
 	if !bare {
 		way = fault.Hintf("%s, or in the skill's manifest", way)
 	}

@@ -221,7 +221,7 @@ type fixed struct{ set *policies.Set }
 
 func (f fixed) Epoch() uint64                    { return 1 }
 func (f fixed) Policies() (*policies.Set, error) { return f.set, nil }
-func (f fixed) Still(_ context.Context, t runner.Target) (approval.Granted, error) {
+func (f fixed) CurrentGrants(_ context.Context, t runner.Target) (approval.Granted, error) {
 	return t.Granted, nil
 }
 

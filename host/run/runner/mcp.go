@@ -54,7 +54,7 @@ func (m mcpCall) Call(ctx context.Context, c sandbox.Call) (sandbox.Result, erro
 		return res, ctx.Err()
 	case errors.Is(within.Err(), context.DeadlineExceeded):
 		return res, fault.Errorf(fault.KindLimit, "%w: the server did not answer within %s", sandbox.ErrTime, limits.Wall).
-			WithHint("raise it for one run with %s, or in the manifest with security.resource_limits.max_execution_time", fault.Set(fault.FieldTimeout))
+			WithHint("raise it for one run with %s, or in the manifest with security.resource_limits.max_execution_time", fault.SetField(fault.FieldTimeout))
 	case err != nil:
 		return res, err
 	}

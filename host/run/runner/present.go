@@ -22,9 +22,9 @@ type Rights interface {
 	Epoch() uint64
 	// Policies are those in force.
 	Policies() (*policies.Set, error)
-	// Still is what is left to a target of what it was granted for a call. It fails
+	// CurrentGrants returns the grants of a target that are still valid. It fails
 	// with a [fault.KindDenied] error when its package is not run any more.
-	Still(ctx context.Context, t Target) (approval.Granted, error)
+	CurrentGrants(ctx context.Context, t Target) (approval.Granted, error)
 }
 
 // askAgain is when it is tried again to find out what decides, after that failed.
@@ -119,7 +119,7 @@ func (r *Runner) decideAgain(ctx context.Context, a *run, before *decided, epoch
 	var still approval.Granted
 	if err == nil {
 		d.Policies = set
-		still, err = r.settings.Rights.Still(ctx, a.call.Target)
+		still, err = r.settings.Rights.CurrentGrants(ctx, a.call.Target)
 	}
 	if err == nil {
 		d.Granted, d.until = a.bounded(still.Set()), still.Until()

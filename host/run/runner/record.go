@@ -43,7 +43,7 @@ type Playback struct {
 // it is a run whose part is "replay". The outcome is the zero value when the
 // guest was not run.
 func (r *Runner) Replay(ctx context.Context, t Target, p Playback) (task.Result, recording.Outcome) {
-	t.Origin, t.Granted, t.Trial = registry.OriginPath, approval.Granted{}, nil
+	t.Origin, t.Granted, t.Canary = registry.OriginPath, approval.Granted{}, nil
 	a := r.begin(Call{Target: t, Tool: p.As.Tool, Input: p.As.Input, Caller: "host:replay", NoCache: true, Limits: limit.Set{Seconds: p.Wall.Seconds()}, play: &p}, asReplay, nil)
 	a.finish(r.settle(ctx, a))
 	r.recorded(ctx, a)
@@ -111,7 +111,7 @@ func (a *attempt) isRecorded(c sandbox.Call) error {
 	} {
 		if claim.has != claim.says {
 			return fault.Errorf(fault.KindVerification, "replay %s: %s is %s, and the recording says %s", as.Ref(), claim.what, claim.has, clip(line(claim.says), maxRequest)).
-				WithHint("the recording is of another package: %s compares it with this one", fault.Set(fault.FieldCompare))
+				WithHint("the recording is of another package: %s compares it with this one", fault.SetField(fault.FieldCompare))
 		}
 	}
 	if !slices.Equal(c.Args, as.Args) {

@@ -72,8 +72,8 @@ type Target struct {
 	Granted approval.Granted
 	// Place is where an installed version stands beside others of its skill.
 	Place Place
-	// Trial is the canary that the call is counted for; nil for none.
-	Trial *registry.Canary
+	// Canary is the one that the call is counted for; nil for none.
+	Canary *registry.Canary
 	// Epoch is that of [Rights] from before the target was looked for; 0 when that is
 	// not known.
 	Epoch uint64
@@ -457,7 +457,7 @@ func (r *Runner) admit(a *run) error {
 	if len(a.tool.InputSchema) > 0 && !a.exactly() {
 		if !json.Valid(a.call.Input) {
 			return fault.Errorf(fault.KindUsage, "the input of %s is not JSON", a.tool.Name).
-				WithHint("give an object, %s, or key=value pairs; %s shows the schema", fault.Set(fault.FieldInput, "{...}"), fault.ShowSkill(a.name()))
+				WithHint("give an object, %s, or key=value pairs; %s shows the schema", fault.SetField(fault.FieldInput, "{...}"), fault.ShowSkill(a.name()))
 		}
 		if err := a.manifest.ValidateInput(a.tool, a.call.Input); err != nil {
 			return fault.Wrap(fault.KindUsage, err).WithHint("%s shows what %s takes", fault.ShowSkill(a.name()), a.tool.Name)

@@ -333,7 +333,7 @@ func (r *Runner) deletePrefix(ctx context.Context, prefix string) error {
 }
 
 func (r *Runner) deleteKey(ctx context.Context, key string) error {
-	if err := r.kv.Delete(ctx, key, store.Any); !errors.Is(err, store.ErrNotFound) {
+	if err := r.kv.Delete(ctx, key, store.AnyRevision); !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
 	return nil

@@ -45,7 +45,7 @@ func (s *Store) note(ctx context.Context, k Key, n uint64) error {
 	if s.numbers == nil {
 		return nil
 	}
-	if _, err := s.numbers.Put(ctx, k.numberKey(), binary.BigEndian.AppendUint64(nil, n), store.Any); err != nil {
+	if _, err := s.numbers.Put(ctx, k.numberKey(), binary.BigEndian.AppendUint64(nil, n), store.AnyRevision); err != nil {
 		return fmt.Errorf("keep the number of session %s: %w", k, err)
 	}
 	return nil

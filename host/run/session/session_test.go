@@ -417,7 +417,7 @@ func TestPutBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustAdd(t, open(), work, usual, "d", "abcd")
-	if _, err := kv.KV().Put(t.Context(), work.numberKey(), b.Value, store.Any); err != nil {
+	if _, err := kv.KV().Put(t.Context(), work.numberKey(), b.Value, store.AnyRevision); err != nil {
 		t.Fatal(err)
 	}
 	mustAdd(t, open(), work, usual, "e", "abcde")

@@ -74,7 +74,7 @@ func decodeFailure(f *agentpb.Failure) error {
 	case failDeadline:
 		return endedBy{message, context.DeadlineExceeded}
 	}
-	return &agent.Refusal{Message: message}
+	return &agent.HostError{Message: message}
 }
 
 // endedBy is an error of a context on the other side, in its words.
@@ -118,7 +118,7 @@ func received(ctx context.Context, err error) error {
 	message := wire.Cut(s.Message(), maxFailure)
 	switch s.Code() {
 	case codes.Unavailable:
-		return fmt.Errorf("%w: %s", agent.ErrGone, message)
+		return fmt.Errorf("%w: %s", agent.ErrExited, message)
 	case codes.Canceled:
 		return endedBy{message, context.Canceled}
 	case codes.DeadlineExceeded:

@@ -140,7 +140,7 @@ func equal[T any](t *testing.T, got, want T) {
 // TestErrorsKeepTheirMeaning has a host fail in each way.
 func TestErrorsKeepTheirMeaning(t *testing.T) {
 	t.Parallel()
-	var refusal *agent.Refusal
+	var refusal *agent.HostError
 	var modelError *provider.Error
 	for name, c := range map[string]struct {
 		err   error
@@ -426,7 +426,7 @@ func TestADeadAgentIsGone(t *testing.T) {
 		}})
 	})
 	go func() { <-begun; server.Stop() }()
-	if _, err := agentgrpc.NewClient(conn).Run(t.Context(), wholeTask(), &agenttest.Host{}); !errors.Is(err, agent.ErrGone) {
+	if _, err := agentgrpc.NewClient(conn).Run(t.Context(), wholeTask(), &agenttest.Host{}); !errors.Is(err, agent.ErrExited) {
 		t.Errorf("got %v", err)
 	}
 }

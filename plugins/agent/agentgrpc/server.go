@@ -189,7 +189,7 @@ func (h *remoteHost) send(q *agentpb.Question) (chan *agentpb.Answer, error) {
 	h.sending.Lock()
 	defer h.sending.Unlock()
 	if h.over {
-		return nil, agent.ErrOver
+		return nil, agent.ErrEnded
 	}
 	q.Id = h.last + 1
 	m := &agentpb.AgentMessage{Message: &agentpb.AgentMessage_Question{Question: q}}

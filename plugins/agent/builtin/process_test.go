@@ -77,7 +77,7 @@ func TestKilledAgentsGoOn(t *testing.T) {
 			kill()
 			return tool(ctx, n, c)
 		}
-		if _, err := a.Run(t.Context(), task, h); !errors.Is(err, agent.ErrGone) {
+		if _, err := a.Run(t.Context(), task, h); !errors.Is(err, agent.ErrExited) {
 			t.Fatalf("killed at %d: %v", at+1, err)
 		}
 		again := fetches("Far.", "Far [2].")

@@ -1,4 +1,5 @@
-// Package daemon has systems start skillet as a service, and tells them how it is.
+// Package daemon installs skillet as a service of systemd or launchd, and reports to
+// systemd whether it is ready and alive.
 package daemon
 
 import (
@@ -23,25 +24,25 @@ var ErrNoManager = errors.New("neither systemd nor launchd runs here")
 // ErrInstalled is returned when the service is installed already.
 var ErrInstalled = errors.New("the service is installed already")
 
-// ErrNotInstalled is returned when it is not.
+// ErrNotInstalled is returned when the service is not installed.
 var ErrNotInstalled = errors.New("the service is not installed")
 
-// A Manager is what starts services on this machine.
+// A Manager is the service manager of this machine.
 type Manager struct {
 	// Name is "systemd" or "launchd".
 	Name string
-	// Path is where the description of the service lies when it is installed.
+	// Path is the file that describes the service to the manager.
 	Path string
 
 	text  func(unit.Service) string
 	start [][]string // commands that start it now and from then on
-	stop  [][]string // commands that end it and let it rest
-	after [][]string // commands for when the description is gone
+	stop  [][]string // commands that stop and disable it
+	after [][]string // commands for after the file was removed
 	run   func(ctx context.Context, command []string) error
 }
 
-// Find is the manager of this machine: of services of one person, or of the machine as a
-// whole, which only its administrator may change. It fails with [ErrNoManager] where there is none.
+// Find returns the manager of this machine: of one person's services, or of the system's,
+// which only an administrator may change. It fails with [ErrNoManager] where there is none.
 func Find(whole bool) (*Manager, error) {
 	config, err := os.UserConfigDir()
 	if err != nil && !whole {
@@ -99,8 +100,8 @@ func (m *Manager) Text(s unit.Service) string { return m.text(s) }
 // Installed reports whether the service is installed.
 func (m *Manager) Installed() bool { return exists(m.Path) }
 
-// Install starts the service now, and from then on whenever the machine or the session does. When it does not start, nothing of
-// it stays. It fails with [ErrInstalled] when there is one.
+// Install starts the service now, and at each boot or login. If it cannot be started, its file
+// is removed again. It fails with [ErrInstalled] if the service is already installed.
 func (m *Manager) Install(ctx context.Context, s unit.Service) error {
 	if err := os.MkdirAll(filepath.Dir(m.Path), 0o755); err != nil {
 		return err
@@ -126,8 +127,8 @@ func (m *Manager) Install(ctx context.Context, s unit.Service) error {
 	return err
 }
 
-// Uninstall ends the service, which is not started any more. It fails with [ErrNotInstalled] when
-// there is none.
+// Uninstall stops the service and removes its file. It fails with [ErrNotInstalled] if the
+// service is not installed.
 func (m *Manager) Uninstall(ctx context.Context) error {
 	if !m.Installed() {
 		return ErrNotInstalled

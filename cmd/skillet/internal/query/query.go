@@ -26,33 +26,33 @@ type Query struct {
 	code *gojq.Code
 }
 
-// Jq is a query in jq's language. It sees the document alone: no files, no environment, and
+// Jq is a query in jq's language. It can read only the document: no files, no environment, and
 // no further input. The error is of [fault.KindUsage].
 func Jq(expression string) (*Query, error) {
 	parsed, err := gojq.Parse(expression)
 	if err != nil {
-		return nil, wrong(err)
+		return nil, badExpression(err)
 	}
 	code, err := gojq.Compile(parsed)
 	if err != nil {
-		return nil, wrong(err)
+		return nil, badExpression(err)
 	}
 	return &Query{code: code}, nil
 }
 
-func wrong(err error) error {
+func badExpression(err error) error {
 	return fault.Errorf(fault.KindUsage, "the expression: %w", err).WithHint("it is in jq's language, such as '.tools[].name'")
 }
 
-var step = lazyregexp.New(`^(?:\.?"((?:[^"\\]|\\.)*)"|\[(\d+)\]|\.?([^.\[\]"]+))`)
+var segment = lazyregexp.New(`^(?:\.?"((?:[^"\\]|\\.)*)"|\[(\d+)\]|\.?([^.\[\]"]+))`)
 
 // Field is the query of a path: names and numbers with dots between them, such as
-// tools.0.name, or with numbers in brackets. A name of a list is that of each of its members.
+// tools.0.name, or with numbers in brackets. A name applied to a list is applied to each of its members.
 // The error is of [fault.KindUsage].
 func Field(path string) (*Query, error) {
 	q := &Query{path: []string{}}
 	for rest := strings.TrimPrefix(path, "."); rest != ""; {
-		m := step().FindStringSubmatch(rest)
+		m := segment().FindStringSubmatch(rest)
 		if m == nil {
 			return nil, fault.Errorf(fault.KindUsage, "%q is not a path of fields", path).WithHint("write names with dots between them, such as tools.0.name")
 		}
@@ -73,7 +73,7 @@ func (q *Query) Each(ctx context.Context, doc []byte, do func(value any) error) 
 		if err := d.Decode(&v); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
-			return fault.Errorf(fault.KindUsage, "the answer is not JSON, and has no fields")
+			return fault.Errorf(fault.KindUsage, "the answer is not JSON")
 		}
 		if err := q.of(ctx, v, do); err != nil {
 			return err
@@ -97,7 +97,7 @@ func (q *Query) of(ctx context.Context, v any, do func(any) error) error {
 		case err != nil && ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			return wrong(err)
+			return badExpression(err)
 		}
 		if err := do(v); err != nil {
 			return err
@@ -112,14 +112,14 @@ func walk(v any, path []string, do func(any) error) error {
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		if below, ok := v[path[0]]; ok {
-			return walk(below, path[1:], do)
+		if child, ok := v[path[0]]; ok {
+			return walk(child, path[1:], do)
 		}
-		return missing(path[0], slices.Sorted(maps.Keys(v)))
+		return fieldNotFound(path[0], slices.Sorted(maps.Keys(v)))
 	case []any:
 		if n, err := strconv.Atoi(path[0]); err == nil {
 			if n < 0 || n >= len(v) {
-				return fault.Errorf(fault.KindNotFound, "there are %d, counted from 0, and no number %d", len(v), n)
+				return fault.Errorf(fault.KindNotFound, "%d is not an index of a list of %d, which begins at 0", n, len(v))
 			}
 			return walk(v[n], path[1:], do)
 		}
@@ -130,10 +130,10 @@ func walk(v any, path []string, do func(any) error) error {
 		}
 		return nil
 	}
-	return fault.Errorf(fault.KindNotFound, "field %s not found: there is a value, and it has no fields", path[0])
+	return fault.Errorf(fault.KindNotFound, "field %s not found: the value is neither an object nor a list", path[0])
 }
 
-func missing(name string, names []string) error {
+func fieldNotFound(name string, names []string) error {
 	e := fault.Errorf(fault.KindNotFound, "field %s not found", name)
 	if best, ok := nearest.Name(name, names); ok {
 		return e.WithHint("did you mean %s?", best)
@@ -145,7 +145,7 @@ func missing(name string, names []string) error {
 	return e.WithHint("it has %s", strings.Join(names, ", "))
 }
 
-// Encode is a value as JSON in one line.
+// Encode returns a value as JSON in one line.
 func Encode(v any) ([]byte, error) {
 	b, err := gojq.Marshal(v)
 	if err != nil {

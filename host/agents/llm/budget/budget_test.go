@@ -453,7 +453,7 @@ func TestDamaged(t *testing.T) {
 	t.Parallel()
 	s := store.Memory()
 	t.Cleanup(func() { s.Close() })
-	if _, err := s.KV().Put(t.Context(), "budget/period", []byte("{"), store.Any); err != nil {
+	if _, err := s.KV().Put(t.Context(), "budget/period", []byte("{"), store.AnyRevision); err != nil {
 		t.Fatal(err)
 	}
 	l := budget.Open(hclog.NewNullLogger(), s.KV(), nil, budget.Settings{})

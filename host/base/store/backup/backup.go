@@ -162,7 +162,7 @@ func (b *writer) flush(last bool) error {
 	if b.aead != nil {
 		body = b.aead.Seal(nil, b.nonce(last), body, b.header)
 	} else {
-		body = binary.BigEndian.AppendUint32(body, castagnoli(body))
+		body = binary.BigEndian.AppendUint32(body, crc32c(body))
 	}
 	n := uint32(len(body))
 	if last {
@@ -319,7 +319,7 @@ func (b *reader) short(err error) error {
 func (b *reader) unseal(body []byte, last bool) ([]byte, error) {
 	if b.aead == nil {
 		plain, sum := body[:len(body)-4], body[len(body)-4:]
-		if castagnoli(plain) != binary.BigEndian.Uint32(sum) {
+		if crc32c(plain) != binary.BigEndian.Uint32(sum) {
 			return nil, fmt.Errorf("%w: frame %d does not match its checksum", ErrBackup, b.count)
 		}
 		return plain, nil
@@ -451,4 +451,4 @@ func CheckItem(key string, value []byte) error {
 	return nil
 }
 
-func castagnoli(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
+func crc32c(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }

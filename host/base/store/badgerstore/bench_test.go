@@ -10,7 +10,7 @@ import (
 func fill(t testing.TB, s *Store, from, n int) {
 	t.Helper()
 	for i := from; i < from+n; i++ {
-		if _, err := s.KV().Put(t.Context(), fmt.Sprintf("key/%05d", i), fmt.Appendf(nil, "value of %d", i), store.Any); err != nil {
+		if _, err := s.KV().Put(t.Context(), fmt.Sprintf("key/%05d", i), fmt.Appendf(nil, "value of %d", i), store.AnyRevision); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -65,8 +65,8 @@ func work(t testing.TB, s *Store, round int) {
 		}
 	}
 	fill(t, s, round*20, 30)
-	check(s.KV().Delete(ctx, fmt.Sprintf("key/%05d", round*20+3), store.Any))
-	_, err := s.KV().Put(ctx, fmt.Sprint("large/", round), []byte(strings.Repeat("large ", 2000)), store.Any)
+	check(s.KV().Delete(ctx, fmt.Sprintf("key/%05d", round*20+3), store.AnyRevision))
+	_, err := s.KV().Put(ctx, fmt.Sprint("large/", round), []byte(strings.Repeat("large ", 2000)), store.AnyRevision)
 	check(err)
 	for i := range 5 {
 		check(s.Queue("q").Push(ctx, store.Job{ID: fmt.Sprint(round, "-", i), Body: []byte("job")}))
@@ -304,7 +304,7 @@ func TestRottenTableIsNotMerged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.KV().Put(t.Context(), fmt.Sprint("key/", i), []byte("value"), store.Any); err != nil {
+		if _, err := s.KV().Put(t.Context(), fmt.Sprint("key/", i), []byte("value"), store.AnyRevision); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Close(); err != nil {
@@ -321,7 +321,7 @@ func TestRottenTableIsNotMerged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.KV().Put(t.Context(), "one", []byte("more"), store.Any)
+	_, err = s.KV().Put(t.Context(), "one", []byte("more"), store.AnyRevision)
 	if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), filepath.Base(before[2])) {
 		t.Errorf("written to a store that is about to merge: %v", err)
 	}

@@ -29,12 +29,12 @@ import (
 
 // storeDir is the directory of a store, open or not.
 type storeDir struct {
-	log     hclog.Logger
-	dir     string
-	options Options
-	room    space.Watch
-	steps   []migration
-	lasting bool // whether sessions last, and Badger is to merge tables meanwhile
+	log        hclog.Logger
+	dir        string
+	options    Options
+	space      space.Watch
+	migrations []migration
+	lasting    bool // the store stays open, so Badger merges tables in the background
 }
 
 func newStoreDir(log hclog.Logger, dir string, o Options) *storeDir {
@@ -52,7 +52,7 @@ func (h hooks) storeDir(log hclog.Logger, dir string, o Options) *storeDir {
 		h.step = migrations()
 	}
 	w := space.Watch{Log: log, Dir: dir, FreeBytes: o.FreeBytes, WarnBytes: o.WarnBytes, Free: h.free}
-	return &storeDir{log: log, dir: dir, options: o, room: w, steps: h.step}
+	return &storeDir{log: log, dir: dir, options: o, space: w, migrations: h.step}
 }
 
 func (p *storeDir) path(name string) string { return filepath.Join(p.dir, name) }
@@ -73,8 +73,8 @@ func (p *storeDir) damage(cause error, format string, args ...any) error {
 	return &store.DamageError{Dir: p.dir, What: fmt.Sprintf(format, args...), Cause: cause}
 }
 
-// lock begins all use of a store: it takes its lock behind everyone who waits
-// already. They hold TURN, one after the other.
+// lock begins all use of a store: it acquires LOCK. Who waits for it holds TURN, so that
+// those who wait are served in order.
 func (p *storeDir) lock(ctx context.Context, exclusive bool) (*filelock.Lock, error) {
 	if err := p.options.CheckKey(); err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ type head struct {
 // headSize is the size of a disk's sector, which is written as a whole.
 const headSize = 512
 
-func castagnoli(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
+func crc32c(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
 func (h head) encode() ([]byte, error) {
 	h.Sum = 0
@@ -120,7 +120,7 @@ func (h head) encode() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.Sum = castagnoli(plain)
+	h.Sum = crc32c(plain)
 	b, err := json.Marshal(h)
 	if err != nil {
 		return nil, err
@@ -172,10 +172,10 @@ func (p *storeDir) readHead() (head, error) {
 		last = b
 		time.Sleep(headPause)
 	}
-	return head{}, fmt.Errorf("%s kept changing", headName)
+	return head{}, fmt.Errorf("%s changed during every one of many reads", headName)
 }
 
-// changes is a number that is another after each transaction of any process.
+// changes returns a number that changes after each transaction of any process.
 func (p *storeDir) changes() (uint64, error) {
 	h, err := p.readHead()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -185,7 +185,7 @@ func (p *storeDir) changes() (uint64, error) {
 }
 
 // writeHead writes HEAD in place. It is not synced: a head that is older than
-// the store is not damage, and the disk must not be waited for twice.
+// the store is not damage, and a second sync per transaction would be too slow.
 func (p *storeDir) writeHead(h head) error {
 	b, err := h.encode()
 	if err != nil {
@@ -248,10 +248,10 @@ type sealedFile struct {
 func (s seal) sum() (uint32, error) {
 	s.Sum = 0
 	b, err := json.Marshal(s)
-	return castagnoli(b), err
+	return crc32c(b), err
 }
 
-// readSeal returns the zero seal when there is none that is whole.
+// readSeal returns the zero seal if SEAL is missing or damaged.
 func (p *storeDir) readSeal() seal {
 	b, err := os.ReadFile(p.path(sealName))
 	if err != nil {
@@ -268,8 +268,8 @@ func (p *storeDir) readSeal() seal {
 }
 
 // writeSeal seals the files as they are. The checksums of tables, which never
-// change, are taken over from the seal before, so that what became of them in
-// between is noticed.
+// change, are taken over from the seal before, so that a change in
+// between is detected.
 func (p *storeDir) writeSeal(commits uint64) error {
 	before := p.readSeal()
 	files, err := listFiles(p.path(dbName))

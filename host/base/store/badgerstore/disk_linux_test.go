@@ -76,7 +76,7 @@ func TestDiskWithoutFiles(t *testing.T) {
 	for files := range 40 {
 		s, err := OpenShared(testLog(t), smallDisk(t, files+2)+"/store", o)
 		if err == nil {
-			_, err = s.KV().Put(t.Context(), "k", nil, store.Any)
+			_, err = s.KV().Put(t.Context(), "k", nil, store.AnyRevision)
 			err = errors.Join(err, s.Close())
 		}
 		if errors.Is(err, store.ErrDamaged) || !errors.Is(err, store.ErrReadOnly) && !errors.Is(err, syscall.ENOSPC) {
@@ -91,7 +91,7 @@ func TestDiskWithoutFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.KV().Put(t.Context(), "k", nil, store.Any); !errors.Is(err, store.ErrReadOnly) || !strings.Contains(err.Error(), "more files") {
+	if _, err := s.KV().Put(t.Context(), "k", nil, store.AnyRevision); !errors.Is(err, store.ErrReadOnly) || !strings.Contains(err.Error(), "more files") {
 		t.Errorf("Put = %v", err)
 	}
 }

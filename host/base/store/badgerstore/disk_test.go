@@ -122,7 +122,7 @@ func TestLittleSpaceMakesReadOnly(t *testing.T) {
 	s := mustOpen(t, dir, watched(), disk.hooks())
 	fill(t, s, 0, 1)
 	disk.free = 99
-	_, err := s.KV().Put(t.Context(), "a", nil, store.Any)
+	_, err := s.KV().Put(t.Context(), "a", nil, store.AnyRevision)
 	if !errors.Is(err, store.ErrReadOnly) || !strings.Contains(err.Error(), "make room") {
 		t.Errorf("Put = %v, want ErrReadOnly and what to do", err)
 	}
@@ -149,7 +149,7 @@ func TestOpenedWithLittleSpace(t *testing.T) {
 		if got, err := dump(t, s); err != nil || len(got) != len(want) {
 			t.Errorf("%s: %d entries, %v", name, len(got), err)
 		}
-		if _, err := s.KV().Put(t.Context(), "a", nil, store.Any); !errors.Is(err, store.ErrReadOnly) {
+		if _, err := s.KV().Put(t.Context(), "a", nil, store.AnyRevision); !errors.Is(err, store.ErrReadOnly) {
 			t.Errorf("%s: Put = %v, want ErrReadOnly", name, err)
 		}
 		if err := s.Close(); err != nil {
@@ -175,7 +175,7 @@ func TestExclusiveStoreOpenedWithLittleSpaceStaysReadOnly(t *testing.T) {
 	s := mustOpen(t, dir, watched(), disk.hooks())
 	defer s.Close()
 	disk.free = 1000
-	if _, err := s.KV().Put(t.Context(), "a", nil, store.Any); !errors.Is(err, store.ErrReadOnly) || !strings.Contains(err.Error(), "open it again") {
+	if _, err := s.KV().Put(t.Context(), "a", nil, store.AnyRevision); !errors.Is(err, store.ErrReadOnly) || !strings.Contains(err.Error(), "open it again") {
 		t.Errorf("Put = %v, want ErrReadOnly and what to do", err)
 	}
 }

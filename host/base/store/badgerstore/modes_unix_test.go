@@ -17,7 +17,7 @@ func TestModesWhateverTheUmask(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	for range 2 {
 		s := mustOpen(t, dir, testOptions())
-		if _, err := s.KV().Put(t.Context(), "k", []byte("v"), store.Any); err != nil {
+		if _, err := s.KV().Put(t.Context(), "k", []byte("v"), store.AnyRevision); err != nil {
 			t.Fatal(err)
 		}
 		mustClose(t, s)

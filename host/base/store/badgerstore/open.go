@@ -19,7 +19,7 @@ type migration func(store.Tx) error
 func migrations() []migration { return nil }
 
 // format is the format of the stores this version writes.
-func (p *storeDir) format() int { return 1 + len(p.steps) }
+func (p *storeDir) format() int { return 1 + len(p.migrations) }
 
 // openSession opens the store while its lock is held: exclusively, unless the
 // mode is readOnly. It is examined first when it was not closed cleanly. all
@@ -53,7 +53,7 @@ func (p *storeDir) prepare(m mode) (head, error) {
 		if err := p.finishSwap(); err != nil {
 			return head{}, err
 		}
-	} else if p.swapping() && (!p.exists() || p.room.Room() == nil) {
+	} else if p.swapping() && (!p.exists() || p.space.Room() == nil) {
 		return head{}, errNeedsWriter // which a database on a disk that takes no more can do without
 	}
 	h, err := p.readHead()
@@ -130,7 +130,7 @@ func (p *storeDir) ensureClean(ctx context.Context, m mode, h head, all bool) (s
 	if m == readOnly {
 		return false, errNeedsWriter
 	}
-	if err := p.room.Room(); err != nil {
+	if err := p.space.Room(); err != nil {
 		return false, err
 	}
 	return small, p.examine(ctx, h, files)
@@ -139,7 +139,7 @@ func (p *storeDir) ensureClean(ctx context.Context, m mode, h head, all bool) (s
 // openChecked opens the database, whose files are as they were written.
 func (p *storeDir) openChecked(ctx context.Context, m mode, h head, walk bool) (*session, error) {
 	if m == readWrite {
-		if err := p.room.Room(); errors.Is(err, store.ErrReadOnly) && p.exists() {
+		if err := p.space.Room(); errors.Is(err, store.ErrReadOnly) && p.exists() {
 			p.log.Warn("store: opened for reading only", "dir", p.dir, "reason", err)
 			m = readOnly
 		} else if err != nil {
@@ -197,7 +197,7 @@ func (p *storeDir) migrate(ctx context.Context, s *session) error {
 	if s.mode == readOnly {
 		return errors.Join(errNeedsWriter, s.end())
 	}
-	for _, step := range p.steps[s.tally.format-1:] {
+	for _, step := range p.migrations[s.tally.format-1:] {
 		err := s.update(ctx, func(t store.Tx) error {
 			own := t.(*tx)
 			own.tally.format, own.wrote = own.tally.format+1, true

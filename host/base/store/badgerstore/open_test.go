@@ -50,7 +50,7 @@ func TestStoreLargerThanItsMemory(t *testing.T) {
 	for i := range 60 {
 		key := fmt.Sprint(i % 50)
 		want[key] = string(noise(400 << 10))
-		if _, err := s.KV().Put(t.Context(), key, []byte(want[key]), store.Any); err != nil {
+		if _, err := s.KV().Put(t.Context(), key, []byte(want[key]), store.AnyRevision); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -354,7 +354,7 @@ func TestDamageWhileOpen(t *testing.T) {
 	for name, err := range map[string]error{
 		"Get":  second(s.KV().Get(t.Context(), "key/00001")),
 		"List": second(s.KV().List(t.Context(), "")),
-		"Put":  second(s.KV().Put(t.Context(), "key/00001", nil, store.Any)),
+		"Put":  second(s.KV().Put(t.Context(), "key/00001", nil, store.AnyRevision)),
 	} {
 		if !errors.Is(err, store.ErrDamaged) {
 			t.Errorf("%s = %v, want ErrDamaged", name, err)

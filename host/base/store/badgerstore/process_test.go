@@ -91,7 +91,7 @@ func putForever(s *Store) error {
 			gone := fmt.Sprintf("%s/%06d", run, i-3)
 			if i%5 == 0 {
 				fmt.Println("going", gone)
-				if err := s.KV().Delete(context.Background(), gone, store.Any); err != nil {
+				if err := s.KV().Delete(context.Background(), gone, store.AnyRevision); err != nil {
 					return err
 				}
 			}

@@ -176,12 +176,12 @@ func (s *session) acknowledge() error {
 
 // writable checks that writing is possible and safe.
 func (s *session) writable() error {
-	err := s.storeDir.room.Room()
+	err := s.storeDir.space.Room()
 	if err == nil && s.mode == readOnly {
 		return fmt.Errorf("store %s is %w: its disk was nearly full when it was opened: open it again", s.storeDir.dir, store.ErrReadOnly)
 	}
 	if err == nil && !s.warned {
-		s.warned = s.storeDir.room.Warn()
+		s.warned = s.storeDir.space.Warn()
 	}
 	return err
 }

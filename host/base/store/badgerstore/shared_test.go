@@ -37,7 +37,7 @@ func TestSharedStoresSeeEachOther(t *testing.T) {
 	if e := <-w; e.Key != "key/00000" || string(e.Value) != "value of 0" {
 		t.Errorf("watched %+v", e)
 	}
-	if err := a.KV().Delete(t.Context(), "key/00000", store.Any); err != nil {
+	if err := a.KV().Delete(t.Context(), "key/00000", store.AnyRevision); err != nil {
 		t.Fatal(err)
 	}
 	if e := <-w; e.Key != "key/00000" || e.Value != nil {

@@ -85,7 +85,7 @@ func (p *storeDir) verifyEntries(ctx context.Context, h head, rep *store.Report)
 // database, where its tables can be linked, or among temporary files, which may be on
 // another disk, when that one takes no more.
 func (p *storeDir) forCopy() (to string, remove func() error, err error) {
-	if p.room.Room() == nil {
+	if p.space.Room() == nil {
 		to = p.path(nextName)
 		return to, func() error { return os.RemoveAll(to) }, nil
 	}

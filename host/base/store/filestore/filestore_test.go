@@ -56,7 +56,7 @@ func putForever(dir string) error {
 		}
 		gone := fmt.Sprintf("%s/%06d", run, i-8)
 		fmt.Println("going", gone)
-		if err := s.KV().Delete(context.Background(), gone, store.Any); err != nil {
+		if err := s.KV().Delete(context.Background(), gone, store.AnyRevision); err != nil {
 			return err
 		}
 	}
@@ -118,11 +118,11 @@ func written(t testing.TB, key []byte) []byte {
 		t.Fatal(err)
 	}
 	for i := range 5 {
-		if _, err := s.KV().Put(t.Context(), fmt.Sprint("key", i), fmt.Append(nil, "value ", i), store.Any); err != nil {
+		if _, err := s.KV().Put(t.Context(), fmt.Sprint("key", i), fmt.Append(nil, "value ", i), store.AnyRevision); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(s.KV().Delete(t.Context(), "key2", store.Any), s.Close()); err != nil {
+	if err := errors.Join(s.KV().Delete(t.Context(), "key2", store.AnyRevision), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(filepath.Join(dir, logName))
@@ -207,7 +207,7 @@ func TestCompaction(t *testing.T) {
 	defer two.Close()
 	value := bytes.Repeat([]byte("v"), 256<<10)
 	for i := range 60 {
-		if _, err := one.KV().Put(t.Context(), "key", value, store.Any); err != nil {
+		if _, err := one.KV().Put(t.Context(), "key", value, store.AnyRevision); err != nil {
 			t.Fatal(err)
 		}
 		if e, err := two.KV().Get(t.Context(), "key"); err != nil || len(e.Value) != len(value) {

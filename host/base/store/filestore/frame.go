@@ -68,7 +68,7 @@ func (h head) encode() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.Sum = crc32.Checksum(plain, castagnoli)
+	h.Sum = crc32.Checksum(plain, crc32c)
 	b, err := json.Marshal(h)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (h head) encode() ([]byte, error) {
 	return append(append(b, bytes.Repeat([]byte(" "), headSize-1-len(b))...), '\n'), nil
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+var crc32c = crc32.MakeTable(crc32.Castagnoli)
 
 // decodeHead accepts exactly what encode writes.
 func decodeHead(b []byte) (head, error) {
@@ -158,9 +158,9 @@ func newCodec(h head, key []byte) (*codec, error) {
 }
 
 func (c *codec) sum(frame []byte) uint32 {
-	s := crc32.Update(0, castagnoli, c.salt)
-	s = crc32.Update(s, castagnoli, frame[:frameHeader-4])
-	return crc32.Update(s, castagnoli, frame[frameHeader:])
+	s := crc32.Update(0, crc32c, c.salt)
+	s = crc32.Update(s, crc32c, frame[:frameHeader-4])
+	return crc32.Update(s, crc32c, frame[frameHeader:])
 }
 
 // frame makes a frame of a transaction.

@@ -81,10 +81,10 @@ func fill(t *testing.T, b store.Backend, dir string, o store.Options) []store.It
 	s := must(b.Open(log(), dir, o))(t)
 	for i := range 20 {
 		key := fmt.Sprintf("key/%02d", i)
-		must(s.KV().Put(t.Context(), key, bytes.Repeat([]byte{byte(i)}, i*40), store.Any))(t)
-		must(s.KV().Put(t.Context(), key, fmt.Appendf(nil, "value of %s", key), store.Any))(t)
+		must(s.KV().Put(t.Context(), key, bytes.Repeat([]byte{byte(i)}, i*40), store.AnyRevision))(t)
+		must(s.KV().Put(t.Context(), key, fmt.Appendf(nil, "value of %s", key), store.AnyRevision))(t)
 	}
-	ok(t, s.KV().Delete(t.Context(), "key/07", store.Any))
+	ok(t, s.KV().Delete(t.Context(), "key/07", store.AnyRevision))
 	ok(t, s.Queue("q").Push(t.Context(), store.Job{ID: "job", Body: []byte("work")}))
 	must(s.Log("l").Append(t.Context(), "subject", []byte("it happened")))(t)
 	for _, content := range contents() {
@@ -149,7 +149,7 @@ func refusesStrangers(t *testing.T, b store.Backend, o store.Options) {
 		t.Errorf("Open = %v, want ErrOtherBackend", err)
 	}
 	s := must(b.OpenShared(log(), dir, o))(t)
-	if _, err := s.KV().Put(t.Context(), "a", nil, store.Any); !errors.Is(err, store.ErrOtherBackend) {
+	if _, err := s.KV().Put(t.Context(), "a", nil, store.AnyRevision); !errors.Is(err, store.ErrOtherBackend) {
 		t.Errorf("Put = %v, want ErrOtherBackend", err)
 	}
 	ok(t, s.Close())
@@ -162,12 +162,12 @@ func several(t *testing.T, b store.Backend, o store.Options) {
 	dir := t.TempDir()
 	one, two := must(b.OpenShared(log(), dir, o))(t), must(b.OpenShared(log(), dir, o))(t)
 	for i := range 5 {
-		rev := must(one.KV().Put(t.Context(), "n", fmt.Append(nil, i), store.Any))(t)
+		rev := must(one.KV().Put(t.Context(), "n", fmt.Append(nil, i), store.AnyRevision))(t)
 		e := must(two.KV().Get(t.Context(), "n"))(t)
 		if string(e.Value) != fmt.Sprint(i) || e.Revision != rev {
 			t.Errorf("the other has %s at %d, want %d at %d", e.Value, e.Revision, i, rev)
 		}
-		if next := must(two.KV().Put(t.Context(), "m", nil, store.Any))(t); next <= rev {
+		if next := must(two.KV().Put(t.Context(), "m", nil, store.AnyRevision))(t); next <= rev {
 			t.Errorf("revision %d after %d", next, rev)
 		}
 	}
@@ -198,7 +198,7 @@ func backupRestores(t *testing.T, b store.Backend, o store.Options) {
 			t.Errorf("a blob of %d bytes instead of %d", len(got), len(content))
 		}
 	}
-	if rev := must(s.KV().Put(t.Context(), "new", nil, store.Any))(t); rev <= totals.Number {
+	if rev := must(s.KV().Put(t.Context(), "new", nil, store.AnyRevision))(t); rev <= totals.Number {
 		t.Errorf("revision %d after %d", rev, totals.Number)
 	}
 	ok(t, s.Close())
@@ -278,7 +278,7 @@ func creates(t *testing.T, b store.Backend, o store.Options) {
 		t.Errorf("Create where there is one = %v, want fs.ErrExist", err)
 	}
 	s := must(b.OpenShared(log(), to, o))(t)
-	if rev := must(s.KV().Put(t.Context(), "new", nil, store.Any))(t); rev <= 1000 {
+	if rev := must(s.KV().Put(t.Context(), "new", nil, store.AnyRevision))(t); rev <= 1000 {
 		t.Errorf("revision %d after 1000", rev)
 	}
 	ok(t, s.Close())

@@ -35,12 +35,12 @@ func putAndGet(t *testing.T, s store.Store) {
 	if _, err := kv.Get(t.Context(), "a"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("Get of nothing = %v, want ErrNotFound", err)
 	}
-	rev := put(t, s, "a/ä b", "one", store.Any)
+	rev := put(t, s, "a/ä b", "one", store.AnyRevision)
 	e := must(kv.Get(t.Context(), "a/ä b"))(t)
 	if e.Key != "a/ä b" || string(e.Value) != "one" || e.Revision != rev || rev == 0 {
 		t.Errorf("Get = %+v, want revision %d", e, rev)
 	}
-	ok(t, second(kv.Put(t.Context(), "empty", nil, store.Any)))
+	ok(t, second(kv.Put(t.Context(), "empty", nil, store.AnyRevision)))
 	if e := must(kv.Get(t.Context(), "empty"))(t); e.Value == nil || len(e.Value) != 0 {
 		t.Errorf("a nil value came back as %#v, want an empty one", e.Value)
 	}
@@ -65,12 +65,12 @@ func compareAndSet(t *testing.T, s store.Store) {
 	if e := must(s.KV().Get(t.Context(), "a"))(t); string(e.Value) != "2" || e.Revision != next {
 		t.Errorf("Get = %+v", e)
 	}
-	put(t, s, "a", "3", store.Any)
+	put(t, s, "a", "3", store.AnyRevision)
 }
 
 func deleteEntry(t *testing.T, s store.Store) {
 	kv := s.KV()
-	rev := put(t, s, "a", "1", store.Any)
+	rev := put(t, s, "a", "1", store.AnyRevision)
 	if err := kv.Delete(t.Context(), "a", rev+1); !errors.Is(err, store.ErrConflict) {
 		t.Errorf("Delete at another revision = %v, want ErrConflict", err)
 	}
@@ -78,13 +78,13 @@ func deleteEntry(t *testing.T, s store.Store) {
 	if _, err := kv.Get(t.Context(), "a"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("Get = %v, want ErrNotFound", err)
 	}
-	for _, prev := range []uint64{rev, store.Any} {
+	for _, prev := range []uint64{rev, store.AnyRevision} {
 		if err := kv.Delete(t.Context(), "a", prev); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("Delete of nothing at %d = %v, want ErrNotFound", prev, err)
 		}
 	}
 	put(t, s, "a", "2", store.MustNotExist)
-	ok(t, kv.Delete(t.Context(), "a", store.Any))
+	ok(t, kv.Delete(t.Context(), "a", store.AnyRevision))
 }
 
 func revisions(t *testing.T, s store.Store) {
@@ -101,7 +101,7 @@ func revisions(t *testing.T, s store.Store) {
 
 func list(t *testing.T, s store.Store) {
 	for _, k := range []string{"b/2", "a", "b/10", "b", "c/1", "b/é"} {
-		put(t, s, k, "v"+k, store.Any)
+		put(t, s, k, "v"+k, store.AnyRevision)
 	}
 	for prefix, want := range map[string][]string{
 		"b/": {"b/10", "b/2", "b/é"},
@@ -134,17 +134,17 @@ func kvLimits(t *testing.T, s store.Store) {
 		"!badger!x":                          nil,
 		"k/../../x\u2028 %00 \\ \"quotes\" ": nil,
 	} {
-		if _, err := kv.Put(t.Context(), key, nil, store.Any); !errors.Is(err, want) {
+		if _, err := kv.Put(t.Context(), key, nil, store.AnyRevision); !errors.Is(err, want) {
 			t.Errorf("Put(%.20q) = %v, want %v", key, err, want)
 		}
 		if _, err := kv.Get(t.Context(), key); !errors.Is(err, want) {
 			t.Errorf("Get(%.20q) = %v, want %v", key, err, want)
 		}
 	}
-	if _, err := kv.Put(t.Context(), "large", make([]byte, store.MaxValue+1), store.Any); !errors.Is(err, store.ErrTooLarge) {
+	if _, err := kv.Put(t.Context(), "large", make([]byte, store.MaxValue+1), store.AnyRevision); !errors.Is(err, store.ErrTooLarge) {
 		t.Errorf("Put of a large value = %v, want ErrTooLarge", err)
 	}
-	ok(t, second(kv.Put(t.Context(), "large", make([]byte, store.MaxValue), store.Any)))
+	ok(t, second(kv.Put(t.Context(), "large", make([]byte, store.MaxValue), store.AnyRevision)))
 	if e := must(kv.Get(t.Context(), "large"))(t); len(e.Value) != store.MaxValue {
 		t.Errorf("the largest value came back with %d bytes", len(e.Value))
 	}
@@ -152,7 +152,7 @@ func kvLimits(t *testing.T, s store.Store) {
 
 func valuesAreCopies(t *testing.T, s store.Store) {
 	v := []byte("one")
-	ok(t, second(s.KV().Put(t.Context(), "a", v, store.Any)))
+	ok(t, second(s.KV().Put(t.Context(), "a", v, store.AnyRevision)))
 	v[0] = 'X'
 	must(s.KV().Get(t.Context(), "a"))(t).Value[1] = 'X'
 	must(s.KV().List(t.Context(), "a"))(t)[0].Value[2] = 'X'

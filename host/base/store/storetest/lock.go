@@ -120,7 +120,7 @@ func lockLimits(t *testing.T, s store.Store) {
 }
 
 func closed(t *testing.T, s store.Store) {
-	put(t, s, "a", "1", store.Any)
+	put(t, s, "a", "1", store.AnyRevision)
 	push(t, s, store.Job{ID: "a"})
 	c := pull(t, s, 0)
 	ok(t, s.Close())
@@ -128,8 +128,8 @@ func closed(t *testing.T, s store.Store) {
 	ctx := t.Context()
 	for name, err := range map[string]error{
 		"Get":     second(s.KV().Get(ctx, "a")),
-		"Put":     second(s.KV().Put(ctx, "a", nil, store.Any)),
-		"Delete":  s.KV().Delete(ctx, "a", store.Any),
+		"Put":     second(s.KV().Put(ctx, "a", nil, store.AnyRevision)),
+		"Delete":  s.KV().Delete(ctx, "a", store.AnyRevision),
 		"List":    second(s.KV().List(ctx, "")),
 		"Watch":   second(s.KV().Watch(ctx, "")),
 		"Push":    s.Queue("q").Push(ctx, store.Job{ID: "b"}),
@@ -166,7 +166,7 @@ func contexts(t *testing.T, s store.Store) {
 	ctx := cancelled(t)
 	for name, err := range map[string]error{
 		"Get":   second(s.KV().Get(ctx, "a")),
-		"Put":   second(s.KV().Put(ctx, "a", nil, store.Any)),
+		"Put":   second(s.KV().Put(ctx, "a", nil, store.AnyRevision)),
 		"Push":  s.Queue("q").Push(ctx, store.Job{ID: "b"}),
 		"Pull":  second(s.Queue("q").Pull(ctx, time.Hour)),
 		"Blob":  s.Blobs().Put(ctx, digest(nil), nil),

@@ -56,7 +56,7 @@ func appendAndRead(t *testing.T, s store.Store) {
 		{"a/", seqs[0], 0, []string{"a/2", "a/3"}},
 		{"", seqs[3], 0, nil},
 		{"c", 0, 0, nil},
-		{"", store.Any, 0, nil},
+		{"", store.AnyRevision, 0, nil},
 	} {
 		got := must(s.Log("l").Read(t.Context(), tc.prefix, tc.after, tc.limit))(t)
 		if !slices.Equal(subjects(got), tc.want) {
@@ -145,7 +145,7 @@ func trim(t *testing.T, s store.Store) {
 	if got := subjects(must(l.Read(t.Context(), "", 0, 0))(t)); !slices.Equal(got, []string{"3", "4"}) {
 		t.Errorf("left: %v", got)
 	}
-	ok(t, l.Trim(t.Context(), store.Any))
+	ok(t, l.Trim(t.Context(), store.AnyRevision))
 	if got := must(l.Read(t.Context(), "", 0, 0))(t); len(got) != 0 {
 		t.Errorf("left: %v", got)
 	}
@@ -161,7 +161,7 @@ func logsApart(t *testing.T, s store.Store) {
 			t.Errorf("log %s has %v", name, got)
 		}
 	}
-	ok(t, s.Log("l2").Trim(t.Context(), store.Any))
+	ok(t, s.Log("l2").Trim(t.Context(), store.AnyRevision))
 	if got := must(s.Log("l").Read(t.Context(), "", 0, 0))(t); len(got) != 1 {
 		t.Errorf("log l has %v", got)
 	}

@@ -18,8 +18,8 @@ var watchTests = []test{
 }
 
 func watchChanges(t *testing.T, s store.Store) {
-	put(t, s, "a/2", "two", store.Any)
-	put(t, s, "a/1", "one", store.Any)
+	put(t, s, "a/2", "two", store.AnyRevision)
+	put(t, s, "a/1", "one", store.AnyRevision)
 	w := must(s.KV().Watch(t.Context(), "a/"))(t)
 	for _, want := range []string{"a/1 one", "a/2 two"} {
 		if e := next(t, w); e.Key+" "+string(e.Value) != want {
@@ -27,15 +27,15 @@ func watchChanges(t *testing.T, s store.Store) {
 		}
 	}
 	quiet(t, w)
-	rev := put(t, s, "a/3", "three", store.Any)
+	rev := put(t, s, "a/3", "three", store.AnyRevision)
 	if e := next(t, w); e.Key != "a/3" || string(e.Value) != "three" || e.Revision != rev {
 		t.Fatalf("new entry came as %+v", e)
 	}
-	put(t, s, "a/1", "", store.Any)
+	put(t, s, "a/1", "", store.AnyRevision)
 	if e := next(t, w); e.Key != "a/1" || e.Value == nil {
 		t.Fatalf("emptied entry came as %+v", e)
 	}
-	ok(t, s.KV().Delete(t.Context(), "a/2", store.Any))
+	ok(t, s.KV().Delete(t.Context(), "a/2", store.AnyRevision))
 	if e := next(t, w); e.Key != "a/2" || e.Value != nil {
 		t.Fatalf("deleted entry came as %+v", e)
 	}
@@ -49,11 +49,11 @@ func watchChanges(t *testing.T, s store.Store) {
 func watchPrefix(t *testing.T, s store.Store) {
 	w := must(s.KV().Watch(t.Context(), "a/"))(t)
 	all := must(s.KV().Watch(t.Context(), ""))(t)
-	put(t, s, "b/1", "x", store.Any)
-	put(t, s, "a", "x", store.Any)
+	put(t, s, "b/1", "x", store.AnyRevision)
+	put(t, s, "a", "x", store.AnyRevision)
 	ok(t, second(s.Log("a/").Append(t.Context(), "a/", nil)))
 	quiet(t, w)
-	put(t, s, "a/1", "x", store.Any)
+	put(t, s, "a/1", "x", store.AnyRevision)
 	if e := next(t, w); e.Key != "a/1" {
 		t.Errorf("got %+v", e)
 	}
@@ -67,7 +67,7 @@ func watchEnds(t *testing.T, s store.Store) {
 	ctx, cancel := context.WithCancel(t.Context())
 	w := must(s.KV().Watch(ctx, ""))(t)
 	for i := range 40 { // more than a channel may hold
-		put(t, s, fmt.Sprint(i), "x", store.Any)
+		put(t, s, fmt.Sprint(i), "x", store.AnyRevision)
 	}
 	cancel()
 	drained(t, w)
@@ -76,11 +76,11 @@ func watchEnds(t *testing.T, s store.Store) {
 func watchSlowly(t *testing.T, s store.Store) {
 	w := must(s.KV().Watch(t.Context(), ""))(t)
 	for i := range 60 {
-		put(t, s, "a", fmt.Sprint(i), store.Any)
+		put(t, s, "a", fmt.Sprint(i), store.AnyRevision)
 	}
-	put(t, s, "gone", "x", store.Any)
-	ok(t, s.KV().Delete(t.Context(), "gone", store.Any))
-	put(t, s, "end", "x", store.Any)
+	put(t, s, "gone", "x", store.AnyRevision)
+	ok(t, s.KV().Delete(t.Context(), "gone", store.AnyRevision))
+	put(t, s, "end", "x", store.AnyRevision)
 	last := map[string]string{}
 	for last["a"] != "59" || last["end"] != "x" || last["gone"] != "" {
 		e := next(t, w)
@@ -95,14 +95,14 @@ func watchOrder(t *testing.T, s store.Store) {
 		writers.Go(func() {
 			for n := range 10 {
 				key := fmt.Sprint("k", i%2)
-				if _, err := s.KV().Put(t.Context(), key, []byte{byte(n)}, store.Any); err != nil {
+				if _, err := s.KV().Put(t.Context(), key, []byte{byte(n)}, store.AnyRevision); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	writers.Wait()
-	put(t, s, "z", "end", store.Any)
+	put(t, s, "z", "end", store.AnyRevision)
 	seen := map[string]uint64{}
 	for seen["z"] == 0 || seen["k0"] == 0 || seen["k1"] == 0 {
 		e := next(t, w)

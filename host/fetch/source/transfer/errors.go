@@ -61,7 +61,7 @@ func meanings() []meaning {
 		{ErrUnauthorized, fault.KindDenied, fault.ClassDenied, fault.Hintf("%s stores credentials for a registry", fault.LogIn(""))},
 		{ErrNotFound, fault.KindNotFound, fault.ClassPermanent, fault.Hintf("check the spelling, and that it was published")},
 		{errUnknownCA, fault.KindVerification, fault.ClassPermanent, fault.Hintf("if it is your own, name the file of its certificate authority in SSL_CERT_FILE, in the environment of skillet")},
-		{ErrTransport, fault.KindVerification, fault.ClassPermanent, fault.Hintf("a registry without TLS needs plain_http: true in config.yaml, or %s", fault.Set(fault.FieldPlainHTTP))},
+		{ErrTransport, fault.KindVerification, fault.ClassPermanent, fault.Hintf("a registry without TLS needs plain_http: true in config.yaml, or %s", fault.SetField(fault.FieldPlainHTTP))},
 		{ErrProtocol, fault.KindVerification, fault.ClassPermanent, fault.Hintf("it may not be a registry, or a proxy on the way may have answered")},
 		{ErrUnreachable, fault.KindUnreachable, fault.ClassTransient, fault.Hintf("check the network and the address, or add a mirror in config.yaml; then try again")},
 	}

@@ -12,14 +12,14 @@ import (
 	"github.com/skillet-run/skillet/manifests"
 )
 
-// A KeptCall is what the guest of a call was given, saw and did.
-type KeptCall struct {
+// A RecordedCall is what the guest of a call was given, saw and did.
+type RecordedCall struct {
 	// Input and Output are what it was given and what it answered.
-	Input     string         `json:"input"`
-	Output    string         `json:"output"`
-	HostCalls []HostCall     `json:"host_calls" nullable:"false"`
-	Files     []FileDeed     `json:"files" nullable:"false"`
-	Logs      []task.LogLine `json:"logs" nullable:"false"`
+	Input     string          `json:"input"`
+	Output    string          `json:"output"`
+	HostCalls []HostCall      `json:"host_calls" nullable:"false"`
+	Files     []FileOperation `json:"files" nullable:"false"`
+	Logs      []task.LogLine  `json:"logs" nullable:"false"`
 }
 
 // A HostCall is something that a guest asked the host for, and what it was told.
@@ -29,8 +29,8 @@ type HostCall struct {
 	Answer  string `json:"answer"`
 }
 
-// A FileDeed is what a guest did to a file.
-type FileDeed struct {
+// A FileOperation is what a guest did to a file.
+type FileOperation struct {
 	// What says it in words: "write to /data/a.txt".
 	What string `json:"what"`
 	// Written is what it wrote, and Before what it had read of the file until then.
@@ -53,7 +53,7 @@ func told(b []byte) string {
 // kept is what the recording of a call has; nil if there is none. Which recording that is,
 // the digests of what it was given and answered tell: one of which a secret was taken out has
 // others, and is not shown.
-func (s *Calls) kept(ctx context.Context, c Call) (*KeptCall, error) {
+func (s *Calls) kept(ctx context.Context, c Call) (*RecordedCall, error) {
 	skill, _, _ := strings.Cut(c.Skill, "@")
 	all, err := s.s.parts.Recordings.List(skill)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *Calls) kept(ctx context.Context, c Call) (*KeptCall, error) {
 			return nil, err
 		}
 		if err == nil && isOf(r, c) { // one that cannot be read is evicted by now, or is none
-			return keptCall(r), nil
+			return recordedCall(r), nil
 		}
 	}
 	return nil, nil
@@ -79,15 +79,15 @@ func isOf(r *recording.Recording, c Call) bool {
 		r.Outcome.OK == c.OK && r.Outcome.Fuel == c.Fuel && (!c.OK || string(manifests.DigestOf(r.Outcome.Output)) == c.OutputDigest)
 }
 
-func keptCall(r *recording.Recording) *KeptCall {
-	k := &KeptCall{Input: told(r.Input), Output: told(r.Outcome.Output), HostCalls: []HostCall{}, Files: []FileDeed{}, Logs: r.Outcome.Logs}
+func recordedCall(r *recording.Recording) *RecordedCall {
+	k := &RecordedCall{Input: told(r.Input), Output: told(r.Outcome.Output), HostCalls: []HostCall{}, Files: []FileOperation{}, Logs: r.Outcome.Logs}
 	for _, e := range r.Events {
 		if c := e.Call; c != nil {
 			k.HostCalls = append(k.HostCalls, HostCall{c.Name, told(append(bytes.Clone(c.Request), c.Body...)), told(append(bytes.Clone(c.Answer), c.AnswerBody...))})
 		}
 	}
 	for _, d := range r.Deeds() {
-		k.Files = append(k.Files, FileDeed{d.What, told(d.Before), told(d.Written)})
+		k.Files = append(k.Files, FileOperation{d.What, told(d.Before), told(d.Written)})
 	}
 	return k
 }
