@@ -89,7 +89,7 @@ func (s *Logins) server(ctx context.Context, req LoginRequest, l *ServerLogin) (
 	skill, err := s.p.Registry.Lookup(ctx, manifests.Ref{Name: req.Name})
 	if k := fault.AsError(err); err != nil && k.Kind == fault.KindNotFound {
 		if req.URL == "" {
-			return "", fault.Errorf(fault.KindUsage, "no MCP server %s is installed, and nothing says where it is", req.Name).WithHint("name its address with %s", fault.Set(fault.FieldURL))
+			return "", fault.Errorf(fault.KindUsage, "no MCP server %s is installed, and nothing says where it is", req.Name).WithHint("name its address with %s", fault.SetField(fault.FieldURL))
 		}
 		return req.URL, nil
 	}
@@ -104,7 +104,7 @@ func (s *Logins) server(ctx context.Context, req LoginRequest, l *ServerLogin) (
 		return "", fault.Errorf(fault.KindUsage, "%s is installed, and is not an MCP server at an address", req.Name).WithHint("log in under another name, and add the server by that")
 	}
 	if req.URL != "" && req.URL != m.MCP.URL {
-		return "", fault.Errorf(fault.KindConflict, "%s is at %s, and not at %s", req.Name, m.MCP.URL, req.URL).WithHint("leave out %s, or log in under another name", fault.LeaveOut(fault.FieldURL))
+		return "", fault.Errorf(fault.KindConflict, "%s is at %s, and not at %s", req.Name, m.MCP.URL, req.URL).WithHint("leave out %s, or log in under another name", fault.OmitField(fault.FieldURL))
 	}
 	l.Installed = true
 	l.Used = slices.ContainsFunc(m.Security.Permissions.Secrets, func(p manifests.SecretPermission) bool { return p.Name == l.Secret })
@@ -162,9 +162,9 @@ func loginFault(err error) error {
 	var unregistered *mcplogin.UnregisteredError
 	switch {
 	case errors.As(err, &unregistered):
-		return fault.Errorf(fault.KindSkill, "%w", err).WithHint("then log in with its name: %s", fault.Set(fault.FieldClientID))
+		return fault.Errorf(fault.KindSkill, "%w", err).WithHint("then log in with its name: %s", fault.SetField(fault.FieldClientID))
 	case errors.Is(err, context.DeadlineExceeded):
-		return fault.Errorf(fault.KindLimit, "nobody agreed in time: %w", err).WithHint("begin again, with more time: %s", fault.Set(fault.FieldTimeout))
+		return fault.Errorf(fault.KindLimit, "nobody agreed in time: %w", err).WithHint("begin again, with more time: %s", fault.SetField(fault.FieldTimeout))
 	case errors.Is(err, mcplogin.ErrRefused):
 		return fault.Wrap(fault.KindSkill, err)
 	case errors.Is(err, mcplogin.ErrUnreachable):
