@@ -78,14 +78,14 @@ func (s *Service) keep(ctx context.Context, r *run, res Result) error {
 	if k.State == Done {
 		b, why := s.tapeOf(r, res)
 		if k.Bytes, k.Why = len(b), why; why == "" {
-			if _, err := s.parts.Store.KV().Put(ctx, tapeKey+k.ID, b, store.Any); err != nil {
+			if _, err := s.parts.Store.KV().Put(ctx, tapeKey+k.ID, b, store.AnyRevision); err != nil {
 				return err
 			}
 		}
 	}
 	b, err := json.Marshal(k)
 	if err == nil {
-		_, err = s.parts.Store.KV().Put(ctx, keptKey+k.ID, b, store.Any)
+		_, err = s.parts.Store.KV().Put(ctx, keptKey+k.ID, b, store.AnyRevision)
 	}
 	return errors.Join(err, s.evict(ctx))
 }
@@ -124,7 +124,7 @@ func (s *Service) evict(ctx context.Context) error {
 			continue
 		}
 		for _, key := range []string{keptKey, tapeKey} {
-			err = errors.Join(err, ignore(kv.Delete(ctx, key+k.ID, store.Any), store.ErrNotFound))
+			err = errors.Join(err, ignore(kv.Delete(ctx, key+k.ID, store.AnyRevision), store.ErrNotFound))
 		}
 	}
 	return err
