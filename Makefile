@@ -2,7 +2,8 @@
 
 GO         ?= go
 SKILLS     := $(sort $(patsubst skills/%/main.go,%,$(wildcard skills/*/main.go)))
-PROMPTS    := commit-message
+# First-party skills that need no compiler: a prompt, and scripts.
+PLAIN      := commit-message js-repl python-repl
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME   ?= 10s
 BENCHTIME  ?= 1s
@@ -33,7 +34,10 @@ GOBUILD := $(COMPILE) build $(RELEASE)
 
 # Without cgo the program needs no library of the system, which its worker processes could not open.
 build: ## build bin/skillet
-	CGO_ENABLED=0 $(GOBUILD) -o bin/skillet ./cmd/skillet
+	CGO_ENABLED=0 $(GOBUILD) $(CATALOG) -o bin/skillet ./cmd/skillet
+
+# The program embeds the list of what is packed in dist, with digests: so it installs those packages, and no others in their place.
+CATALOG = $(if $(wildcard dist/catalog.json),-overlay host/fetch/catalog/overlay.json)
 
 # A module of its own, because the SDKs are large. Building and testing it share what they compile.
 providers: build ## build the providers of OpenAI, Anthropic, Gemini and Ollama and pack them into dist/
@@ -46,13 +50,11 @@ testproviders: providers skills ## test those providers, also from end to end
 	cd plugins/providers && CGO_ENABLED=0 $(GO) vet $(RELEASE) ./... && CGO_ENABLED=0 $(GO) test $(RELEASE) -timeout 10m ./...
 
 # What the skills share is compiled once; then two are linked and packed at a time. go list compiles and does not link.
-skills: build ## build the first-party skills and pack them into dist/
+skills: ## build the first-party skills, pack them into dist/, and build bin/skillet, which lists them
 	GOOS=wasip1 GOARCH=wasm $(COMPILE) list -export $(RELEASE) $(SKILLS:%=./skills/%) > /dev/null
-	@$(MAKE) --no-print-directory -j2 $(SKILLS:%=packed-%)
-	@for s in $(PROMPTS); do bin/skillet pack skills/$$s --output dist --no-sign || exit 1; done
-
-packed-%: skills/%/main.wasm
-	@bin/skillet pack skills/$* --output dist --no-sign
+	@$(MAKE) --no-print-directory -j2 $(SKILLS:%=skills/%/main.wasm)
+	CGO_ENABLED=0 $(GO) run $(RELEASE) ./cmd/catalog -output dist $(SKILLS:%=skills/%) $(PLAIN:%=skills/%)
+	@$(MAKE) --no-print-directory build
 
 # go build decides itself whether anything has to be done.
 skills/%/main.wasm: FORCE
@@ -63,8 +65,10 @@ skills/%/main.wasm: FORCE
 
 FORCE:
 
-engines: build ## build the interpreters of scripts into dist/; needs the registries of npm and Python once, or what they kept
+engines: build ## build the interpreters of scripts into dist/, and bin/skillet, which lists them; needs the registries of npm and Python once, or what they kept
 	bin/skillet engine build qjs python cpython cpython-office --output dist
+	CGO_ENABLED=0 $(GO) run $(RELEASE) ./cmd/catalog -output dist
+	@$(MAKE) --no-print-directory build
 
 demo: skills ## see untrusted code do useful work, and fail to do anything else
 	CGO_ENABLED=0 $(GO) run $(RELEASE) ./cmd/demo

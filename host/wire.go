@@ -211,7 +211,7 @@ func (h *Host) upkeepParts() upkeep.Parts {
 		Registry: h.registry, Approvals: h.approvals, Trust: h.trust, Tokens: token.New(h.ledger, h.store.KV()), Installer: h.installer, Policies: h.policies, History: h.history,
 		Recordings: h.recordings, Sessions: h.sessions, Secrets: h.secrets.Vault, SecretKey: h.secretKey, AuditKeys: h.auditKeys,
 		Runner: h.runner, Sandbox: h.sandbox, Workers: h.workers, Ceilings: h.ceilings(),
-		JournalOptions: h.journalOptions, CatchUp: h.CatchUp, Ready: h.ready, Explain: meaning.Of, Reopen: h.reopen,
+		JournalOptions: h.journalOptions, CatchUp: h.CatchUp, Ready: h.ready, Explain: meaning.Of, Reopen: h.reopen, Catalog: h.options.Catalog,
 		Memory: h.working.Memory, Tasks: h.working.TaskNames, Agents: h.working.AgentNames, Providers: h.working.ProviderNames,
 	}
 	if h.maximum != nil {
@@ -237,7 +237,7 @@ func (h *Host) wireSources() {
 	}
 	h.sources = source.New(h.log.Named("source"), h.store.Blobs(), source.Settings{
 		Registries: registries, Downloads: h.path("cache", "downloads"), Timeout: duration.OfSeconds(s.DownloadTimeoutSeconds),
-		Client: transfer.Settings{UserAgent: "skillet"},
+		Client: transfer.Settings{UserAgent: "skillet"}, Catalog: h.options.Catalog,
 		Engine: func(ctx context.Context, name string) (map[string][]byte, error) {
 			return h.scripts.Engine(ctx, name)
 		},

@@ -12,9 +12,9 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// billOfMaterials writes what is linked into the programs (CycloneDX 1.6, JSON). It is what
+// billOfMaterials writes what is linked into the programs and skills (CycloneDX 1.6, JSON). It is what
 // Go wrote into them, so that it lists neither too much nor too little.
-func (r *release) billOfMaterials(dir string, programs []program) error {
+func (r *release) billOfMaterials(dir string, programs []program, s *shelf) error {
 	bom := cdx.NewBOM()
 	main := component(debug.Module{Path: programs[0].info.Main.Path, Version: r.version})
 	main.Type, main.BOMRef = cdx.ComponentTypeApplication, main.PackageURL
@@ -24,7 +24,7 @@ func (r *release) billOfMaterials(dir string, programs []program) error {
 		Type: cdx.ComponentTypePlatform, Name: "std", Version: version,
 		BOMRef: "pkg:golang/std@" + version, PackageURL: "pkg:golang/std@" + version,
 	}}
-	for _, m := range linked(programs) {
+	for _, m := range linked(programs, s) {
 		all = append(all, component(m))
 	}
 	needs := []string{}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"debug/buildinfo"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -25,11 +24,11 @@ type program struct {
 
 // build builds the program for each platform, and for this machine, which answers what is in
 // its pages. The version and the time of the release are those that the program carries.
-func (r *release) build(ctx context.Context, dir string) ([]program, error) {
+func (r *release) build(ctx context.Context, dir string, s *shelf) ([]program, error) {
 	var all []program
 	for _, p := range r.platforms {
 		r.say("%s: build", p)
-		b, err := r.buildOne(ctx, dir, p)
+		b, err := r.buildOne(ctx, dir, p, s)
 		if err != nil {
 			return nil, err
 		}
@@ -38,14 +37,15 @@ func (r *release) build(ctx context.Context, dir string) ([]program, error) {
 	return all, r.identify(all[0].info)
 }
 
-func (r *release) buildOne(ctx context.Context, dir string, p platform) (program, error) {
+func (r *release) buildOne(ctx context.Context, dir string, p platform, s *shelf) (program, error) {
 	path, err := filepath.Abs(filepath.Join(dir, p.String(), p.program()))
+	if err == nil {
+		s.overlay, err = filepath.Abs(s.overlay)
+	}
 	if err != nil {
 		return program{}, err
 	}
-	cmd := exec.CommandContext(ctx, "go", append(append([]string{"build"}, flags...), "-o", path, "./cmd/skillet")...)
-	cmd.Dir, cmd.Stderr = r.source, os.Stderr
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOOS="+p.os, "GOARCH="+p.arch)
+	cmd := r.goFor(ctx, p.os, p.arch, append(append([]string{"build"}, flags...), "-overlay", s.overlay, "-o", path, "./cmd/skillet")...)
 	if err := cmd.Run(); err != nil {
 		return program{}, fmt.Errorf("%s: go build: %w", p, cmp.Or(ctx.Err(), err))
 	}

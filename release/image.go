@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -30,7 +31,7 @@ const imageHome = "/data"
 
 // image writes one container image for every linux platform, as an OCI image layout
 // (opencontainers/image-spec, image-layout.md) in a tar file: `podman load`, and
-// `skopeo copy oci-archive:…`, read it. It holds the program, certificates and nothing else.
+// `skopeo copy oci-archive:…`, read it. It holds the program, the packages of its catalog, certificates and nothing else.
 func (r *release) image(dir string, programs []program, pages []page) error {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	some := false
@@ -110,7 +111,8 @@ func (r *release) layer(p program, pages []page) ([]byte, error) {
 	entries := []tar.Header{
 		{Name: "dev/"}, {Name: "proc/"}, {Name: "sys/"}, // where a container engine mounts them
 		{Name: "etc/"}, {Name: "etc/ssl/"}, {Name: "etc/ssl/certs/"}, {Name: "usr/"}, {Name: "usr/bin/"}, {Name: "usr/share/"}, {Name: "usr/share/doc/"},
-		{Name: "usr/share/doc/skillet/"}, {Name: imageHome[1:] + "/", Uid: imageUser, Gid: imageUser, Mode: 0o700},
+		{Name: "usr/share/doc/skillet/"},
+		{Name: "usr/share/skillet/"}, {Name: "usr/share/skillet/skills/"}, {Name: imageHome[1:] + "/", Uid: imageUser, Gid: imageUser, Mode: 0o700},
 	}
 	var b bytes.Buffer
 	t := tar.NewWriter(&b)
@@ -125,7 +127,7 @@ func (r *release) layer(p program, pages []page) ([]byte, error) {
 		r.entry(t, "etc/ssl/certs/ca-certificates.crt", 0o644, authorities()),
 		r.entry(t, "etc/passwd", 0o644, []byte("skillet:x:65532:65532::"+imageHome+":/sbin/nologin\n")))
 	for _, g := range pages {
-		if g.name == "LICENCES.txt" {
+		if g.name == "LICENCES.txt" || strings.HasPrefix(g.installed, installedSkills) {
 			err = errors.Join(err, r.entry(t, g.installed[1:], 0o644, g.text))
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -22,14 +23,19 @@ import (
 // platforms are those that are built when nobody says which.
 const platforms = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64"
 
+// engines are the interpreters that go with the program when nobody says which.
+const engines = "qjs,python,cpython"
+
 func main() {
 	var r release
 	flag.StringVar(&r.source, "source", "..", "the `DIR` of skillet's sources")
 	flag.StringVar(&r.out, "output", "../dist/release", "write to `DIR`, which is made")
-	flag.StringVar(&r.key, "key", "", "sign the checksums with the private key in `FILE` (PEM, PKCS #8)")
+	flag.StringVar(&r.key, "key", "", "sign the checksums and the packages of skills with the private key in `FILE` (PEM, PKCS #8); the program carries its public half")
 	flag.BoolVar(&r.modified, "modified", false, "also from sources that are not committed")
 	which := flag.String("platforms", platforms, "build for `OS/ARCH`, separated by commas")
+	engines := flag.String("engines", engines, "bring these interpreters, separated by commas; empty for none. They are made of packages of npm")
 	flag.Parse()
+	r.engines = strings.FieldsFunc(*engines, func(c rune) bool { return c == ',' })
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	err := errors.Join(noArguments(flag.Args()), r.parse(*which))
@@ -55,6 +61,7 @@ type release struct {
 	source, out, key string
 	modified         bool
 	platforms        []platform
+	engines          []string
 	progress         func(format string, a ...any) // nil: standard error
 
 	version string    // that of the module, "v0.1.0"
@@ -63,6 +70,9 @@ type release struct {
 
 // A platform is what Go builds for: "linux", "amd64".
 type platform struct{ os, arch string }
+
+// here is the platform of this machine.
+func (r *release) here() platform { return platform{runtime.GOOS, runtime.GOARCH} }
 
 func (p platform) String() string { return p.os + "_" + p.arch }
 
@@ -141,11 +151,15 @@ func checkReplaceable(dir string) error {
 
 // fill builds in one directory and writes what is published to the other.
 func (r *release) fill(ctx context.Context, build, files string) error {
-	programs, err := r.build(ctx, build)
+	skills, err := r.shelve(ctx, build)
 	if err != nil {
 		return err
 	}
-	pages, err := r.pages(ctx, programs)
+	programs, err := r.build(ctx, build, skills)
+	if err != nil {
+		return err
+	}
+	pages, err := r.pages(ctx, programs, skills)
 	if err != nil {
 		return err
 	}
@@ -170,7 +184,7 @@ func (r *release) fill(ctx context.Context, build, files string) error {
 	if err := r.image(files, programs, pages); err != nil {
 		return fmt.Errorf("image: %w", err)
 	}
-	if err := r.billOfMaterials(files, programs); err != nil {
+	if err := r.billOfMaterials(files, programs, skills); err != nil {
 		return fmt.Errorf("bill of materials: %w", err)
 	}
 	return r.sums(files)

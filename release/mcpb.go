@@ -85,10 +85,13 @@ func (r *release) bundle(dir string, p program, pages []page) error {
 		return err
 	}
 	with := []page{{name: "manifest.json", text: append(manifest, '\n')}}
-	for _, page := range pages {
-		if slices.Contains([]string{"LICENSE", "LICENCES.txt"}, page.name) {
-			with = append(with, page)
+	for _, g := range pages {
+		if strings.HasPrefix(g.installed, installedSkills) { // beside the program
+			g.name = "server/" + g.name
+		} else if !slices.Contains([]string{"LICENSE", "LICENCES.txt"}, g.name) {
+			continue
 		}
+		with = append(with, g)
 	}
 	return create(filepath.Join(dir, r.name(p.platform, bundled)), func(w io.Writer) error {
 		return r.zip(w, "server/"+p.program(), text, with)

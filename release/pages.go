@@ -35,8 +35,8 @@ var shells = []struct{ name, file, installed string }{
 var copied = []string{"README.md", "LICENSE", "CHANGELOG.md"}
 
 // pages are the files that go with the program on every platform.
-func (r *release) pages(ctx context.Context, programs []program) ([]page, error) {
-	var pages []page
+func (r *release) pages(ctx context.Context, programs []program, s *shelf) ([]page, error) {
+	pages := slices.Clone(s.pages)
 	for _, s := range shells {
 		text, err := r.ask(ctx, programs, "completion", s.name)
 		if err != nil {
@@ -55,7 +55,7 @@ func (r *release) pages(ctx context.Context, programs []program) ([]page, error)
 	if err != nil {
 		return nil, err
 	}
-	licences, err := r.licences(ctx, programs)
+	licences, err := r.licences(ctx, programs, s)
 	return append(pages,
 		page{"skillet.1", "/usr/share/man/man1/skillet.1", md2man.Render(r.manual(reference))},
 		page{"LICENCES.txt", "/usr/share/doc/skillet/copyright", licences}), err
@@ -79,8 +79,9 @@ func (r *release) manual(reference []byte) []byte {
 // licence matches the names of files that say under which terms a module may be used.
 var licence = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([-._].*)?$`)
 
-// licences is the text of every licence of what is linked into one of the programs.
-func (r *release) licences(ctx context.Context, programs []program) ([]byte, error) {
+// licences is the text of every licence of what is linked into one of the programs, or into
+// a skill that goes with them.
+func (r *release) licences(ctx context.Context, programs []program, s *shelf) ([]byte, error) {
 	var b bytes.Buffer
 	own, err := os.ReadFile(filepath.Join(r.source, "LICENSE"))
 	if err != nil {
@@ -94,7 +95,7 @@ func (r *release) licences(ctx context.Context, programs []program) ([]byte, err
 	if err := licencesOf(&b, "Go "+runtime.Version(), tools); err != nil {
 		return nil, err
 	}
-	modules, err := r.modules(ctx, programs)
+	modules, err := r.modules(ctx, programs, s)
 	if err != nil {
 		return nil, err
 	}
@@ -144,10 +145,10 @@ func goRoot(ctx context.Context) (string, error) {
 // A module is one that is linked in, and where its sources lie on this machine.
 type module struct{ Path, Version, Dir string }
 
-// modules are all that are linked into one of the programs, in order of their paths.
-func (r *release) modules(ctx context.Context, programs []program) ([]module, error) {
+// modules are all that are linked into one of the programs or skills, in order of their paths.
+func (r *release) modules(ctx context.Context, programs []program, s *shelf) ([]module, error) {
 	args := []string{"mod", "download", "-json"}
-	for _, d := range linked(programs) {
+	for _, d := range linked(programs, s) {
 		args = append(args, d.Path+"@"+d.Version)
 	}
 	cmd := exec.CommandContext(ctx, "go", args...)
@@ -167,9 +168,9 @@ func (r *release) modules(ctx context.Context, programs []program) ([]module, er
 	return all, nil
 }
 
-// linked are the modules that Go says are in the programs, each once and in order.
-func linked(programs []program) []debug.Module {
-	var all []debug.Module
+// linked are the modules that Go says are in the programs and skills, each once and in order.
+func linked(programs []program, s *shelf) []debug.Module {
+	all := slices.Clone(s.linked)
 	for _, p := range programs {
 		for _, d := range p.info.Deps {
 			if d.Replace != nil {

@@ -2,7 +2,7 @@
 // program on real input in a home of its own, tells what happens in plain
 // words, and fails when anything goes otherwise than told.
 //
-//	demo -bin bin/skillet -packages dist -readme README.md
+//	demo -bin bin/skillet -readme README.md
 //
 // With KEEP=1 in the environment the home stays, for looking around.
 package main
@@ -17,16 +17,15 @@ import (
 
 func main() {
 	bin := flag.String("bin", "bin/skillet", "the skillet program")
-	packages := flag.String("packages", "dist", "directory with the first-party packages")
 	readme := flag.String("readme", "README.md", "a Markdown file to work on")
 	flag.Parse()
-	if err := demo(*bin, *packages, *readme); err != nil {
+	if err := demo(*bin, *readme); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
 	}
 }
 
-func demo(bin, packages, readme string) (err error) {
+func demo(bin, readme string) (err error) {
 	dir, err := os.MkdirTemp("", "skillet-demo-")
 	if err != nil {
 		return err
@@ -38,7 +37,7 @@ func demo(bin, packages, readme string) (err error) {
 		}
 		err = errors.Join(err, os.RemoveAll(dir))
 	}()
-	s, err := newStage(dir, bin, packages, readme)
+	s, err := newStage(dir, bin, readme)
 	if err != nil {
 		return err
 	}
@@ -55,17 +54,11 @@ func demo(bin, packages, readme string) (err error) {
 
 // newStage prepares the directory the demo plays in: a home, documents a skill
 // will be granted, and one it will not.
-func newStage(dir, bin, packages, readme string) (*stage, error) {
+func newStage(dir, bin, readme string) (*stage, error) {
 	s := &stage{dir: dir, home: filepath.Join(dir, "home"), docs: filepath.Join(dir, "docs")}
 	var err error
 	if s.bin, err = filepath.Abs(bin); err != nil {
 		return nil, err
-	}
-	if packages, err = filepath.Abs(packages); err != nil { // skillet runs in a directory of its own
-		return nil, err
-	}
-	if s.packages, err = filepath.Glob(filepath.Join(packages, "*.skill")); err != nil || len(s.packages) == 0 {
-		return nil, fmt.Errorf("no packages in %s: run `make skills` first", packages)
 	}
 	if s.readme, err = os.ReadFile(readme); err != nil {
 		return nil, err

@@ -30,8 +30,8 @@ func scenes() []scene {
 func (s *stage) installAll() error {
 	say("Skills are WebAssembly modules. With no grants they can compute and answer, nothing else.")
 	say("Only `files` and `pdf` ask for something: to read the files of one directory, here %s.", s.docs)
-	say("These were built a moment ago and nobody signed them, which has to be accepted: --allow-unsigned.")
-	if _, err := s.run(0, append([]string{"install", "--yes", "--allow-unsigned", "--workspace", s.docs}, s.packages...)...); err != nil {
+	say("They come with the program, which has their digests: no registry is asked, and other bytes would be refused.")
+	if _, err := s.run(0, "install", "--yes", "--workspace", s.docs, "csv", "files", "html", "http", "json", "markdown", "pdf", "text"); err != nil {
 		return err
 	}
 	_, err := s.run(0, "list")

@@ -17,7 +17,6 @@ import (
 type stage struct {
 	dir, home, docs string
 	bin             string
-	packages        []string
 	readme          []byte
 	server          *server
 }

@@ -310,7 +310,7 @@ func emptyHome(o *host.Options) (done func(), err error) {
 func (t *terminal) options(c *cli.Context, home string) host.Options {
 	return host.Options{
 		Home: home, Environ: t.environ, EnvFile: c.String("env-file"), Flags: c.StringSlice("set"),
-		LogOutput: t.err, Notifier: t, System: t.system, Keyring: t.keyring,
+		LogOutput: t.err, Notifier: t, System: t.system, Keyring: t.keyring, Catalog: builtinCatalog(),
 	}
 }
 

@@ -263,7 +263,7 @@ func inHome(from upkeep.Source) source {
 		if _, err := os.Stat(filepath.Join(home, "journal")); err != nil {
 			return nil, fmt.Errorf("look for a home: %w", err)
 		}
-		h, err := host.Open(q.ctx, host.Options{Home: home, Environ: q.t.environ, LogOutput: io.Discard, System: q.t.system, Keyring: q.t.keyring})
+		h, err := host.Open(q.ctx, host.Options{Home: home, Environ: q.t.environ, LogOutput: io.Discard, System: q.t.system, Keyring: q.t.keyring, Catalog: builtinCatalog()})
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 	_ "github.com/skillet-run/skillet/cmd/skillet/internal/startheap"
 	_ "github.com/skillet-run/skillet/cmd/skillet/internal/startworker" // a worker begins before main
 	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/app/admit"
 	"github.com/skillet-run/skillet/host/app/upkeep"
 )
 
@@ -20,6 +21,9 @@ func main() {
 	}
 	os.Exit(skilletMain(upkeep.SystemDir(), nil))
 }
+
+// builtinCatalog has the packages that come with the program; tests have another.
+var builtinCatalog = admit.Builtin
 
 // skilletMain runs the command line, within the bounds of an administrator. No
 // keyring means that of the system.

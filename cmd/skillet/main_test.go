@@ -4,6 +4,9 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"crypto"
+	"crypto/ed25519"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -27,6 +30,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/base/secret"
 	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin/wasmtest"
+	"github.com/skillet-run/skillet/host/fetch/catalog"
 	"github.com/skillet-run/skillet/host/run/mcpserver/mcptest"
 )
 
@@ -34,6 +38,7 @@ var update = flag.Bool("update", false, "rewrite the golden parts of the scripts
 
 func TestMain(m *testing.M) {
 	mcptest.Main()
+	builtinCatalog = testCatalog
 	testscript.Main(runs{m}, map[string]func(){"skillet": main, "skillet-bounded": bounded, "skillet-keyring": withKeyring, "ten": tenProvider, "xdg-open": browser, "paid": paidProvider})
 }
 
@@ -100,6 +105,24 @@ func bounded() {
 // which is locked while there is a file of that name with .locked behind it.
 func withKeyring() {
 	os.Exit(skilletMain("", keyringFile(os.Getenv("KEYRING"))))
+}
+
+// testCatalog is the catalog in the file $CATALOG, with the packages of it in the same
+// folder, as a release has one; none when it is not set.
+func testCatalog() *catalog.Catalog {
+	path := os.Getenv("CATALOG")
+	var list catalog.List
+	if path == "" {
+		return nil
+	}
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(b, &list)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return catalog.New(list, filepath.Dir(path))
 }
 
 // A keyringFile is a keyring in the file of that path.
@@ -197,6 +220,8 @@ var program = sync.OnceValues(func() (p made, err error) {
 //	spoil-session HOME SKILL/NAME  changes one bit in the file of a session
 //	archive KIND FILE       writes a .skill file that is broken in some way
 //	warm                    the home has the code that other scripts compiled
+//	catalog DIR KEY NAME... lists the packages of these names in a directory, for $CATALOG,
+//	                        signed with a key that is made for it; with - by nobody
 //	shelve FILE NAME        has the web server serve a file as /shelf/NAME
 //
 // and the variables $SERVER, the address of a web server on this machine,
@@ -204,7 +229,8 @@ var program = sync.OnceValues(func() (p made, err error) {
 // $FILES, parts of $GUEST that call nothing else of the host, and $EXTISM, the
 // modules of github.com/extism/go-sdk, where the condition [extism] holds; and
 // $REGISTRY and $GUARDED, registries of which the second wants a password. The
-// conditions [qjs] and [python] hold where engines of interpreters can be had.
+// conditions [qjs] and [python] hold where engines of interpreters can be had, and [race]
+// where the program is a plain build.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, scripts(t))
 }
@@ -275,12 +301,14 @@ func scripts(t *testing.T) testscript.Params {
 				return extismErr == nil, nil
 			case "qjs", "python", "cpython", "cpython-office":
 				return engineThere(t, name), nil
+			case "race":
+				return underRace, nil
 			}
 			return false, fmt.Errorf("unknown condition %s", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "line": firstLine, "module": module, "flip": flip, "spoil": spoil, "id": id, "member": member, "blob": blob, "expand": expand, "archive": archive, "spoil-session": spoilSession, "spoil-store": spoilStore,
-			"append": appendTo, "shelve": lent.shelve, "deep": deep, "warm": code.warm, "issuer": issuer,
+			"append": appendTo, "shelve": lent.shelve, "deep": deep, "warm": code.warm, "issuer": issuer, "catalog": makeCatalog,
 		},
 	}
 }
@@ -294,6 +322,20 @@ func appendTo(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	_, err = fmt.Fprintln(f, strings.Join(args[1:], " "))
 	ts.Check(errors.Join(err, f.Close()))
+}
+
+// makeCatalog lists packages as the release tool does. The key is the same for a name.
+func makeCatalog(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: catalog DIR KEY NAME...")
+	}
+	var key crypto.Signer
+	if args[1] != "-" {
+		seed := sha256.Sum256([]byte(args[1]))
+		key = ed25519.NewKeyFromSeed(seed[:])
+	}
+	_, err := catalog.Make(ts.MkAbs(args[0]), args[2:], key)
+	ts.Check(err)
 }
 
 // deep writes a script with lists nested so and so often.

@@ -21,7 +21,7 @@ func (t *terminal) search(ctx context.Context, c *cli.Context, h *host.Host) err
 	return t.answered(r, err, func() {
 		var rows [][]string
 		for _, f := range r.Found {
-			rows = append(rows, []string{f.Name, f.Version, f.Registry, short(f.Description, 60)})
+			rows = append(rows, []string{f.Name, f.Version, registryOf(f), short(f.Description, 60)})
 		}
 		if len(rows) > 0 {
 			t.table("NAME\tVERSION\tREGISTRY\tDESCRIPTION", rows)
@@ -32,4 +32,12 @@ func (t *terminal) search(ctx context.Context, c *cli.Context, h *host.Host) err
 			t.note("skillet: registry %s could not be searched completely: %s", plain(m.Registry), plain(m.Reason))
 		}
 	})
+}
+
+// registryOf is where something was found, for people.
+func registryOf(f admit.Found) string {
+	if f.Builtin {
+		return "(built in)"
+	}
+	return f.Registry
 }

@@ -77,8 +77,11 @@ type Request struct {
 	// Directory is whether it was read from a directory of whoever installs it, where
 	// nothing is signed. Archive is the artifact, for signatures that its digest is
 	// not enough for, and Signatures are those that came with it, not verified.
-	Directory  bool
-	Archive    []byte
+	Directory bool
+	Archive   []byte
+	// Listed is true when the catalog of this program lists the artifact: it need not be
+	// signed.
+	Listed     bool
 	Signatures [][]byte
 	// Accepted are the flags by which a person accepts what it lacks, and Despite
 	// names proposals of the same bytes that were rejected or reverted.

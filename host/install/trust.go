@@ -39,7 +39,7 @@ func (r Request) evidence() trust.Evidence {
 	m := r.Package.Manifest()
 	return trust.Evidence{
 		Skill: m.Name, Version: m.Version, Source: trust.LocationOf(r.Source), Content: r.Package.Digest(), Artifact: r.Artifact,
-		Blob: r.Archive, Bundles: r.Signatures,
+		Blob: r.Archive, Bundles: r.Signatures, Listed: r.Listed,
 		Directory: r.Directory || r.Origin == registry.OriginGenerated || r.Origin == registry.OriginDevelopment,
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/app/invoke"
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/fetch/catalog"
 	"github.com/skillet-run/skillet/host/fetch/source"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/install/closure"
@@ -33,6 +34,14 @@ import (
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/policies/limit"
 )
+
+// A Catalog is a list of the packages that come with a program, by their digests, and where
+// their files may be. They need no registry, and no signature.
+type Catalog = catalog.Catalog
+
+// Builtin is the catalog that this program was built with: empty unless make or the release
+// tool built it.
+func Builtin() *Catalog { return catalog.Builtin() }
 
 // Parts are what a [Service] works on. All of them are needed.
 type Parts struct {

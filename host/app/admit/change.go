@@ -114,7 +114,7 @@ func (p *Plan) request(got *source.Fetched, needed bool) install.Request {
 	req := install.Request{
 		Package: got.Package, Source: got.Source, SourceKind: string(got.Kind), Artifact: got.Artifact,
 		Origin: registry.OriginUser, ProposedBy: p.by.Actor(), Rationale: p.rationale, Notes: got.Notes,
-		Workspace: p.terms.Workspace, Directory: got.MadeHere(), Archive: got.Archive, Signatures: got.Signatures,
+		Workspace: p.terms.Workspace, Directory: got.MadeHere(), Listed: got.Listed, Archive: got.Archive, Signatures: got.Signatures,
 		Accepted: p.terms.Accepted, Despite: p.terms.Despite, Tests: p.terms.Tests, Since: p.since,
 		Progress: p.terms.tellOf(got.Package.Manifest().Name),
 	}

@@ -153,7 +153,9 @@ func (b *Batch) others(ctx context.Context, a *Arrival) []*Arrival {
 
 // signedOrMade reports whether a package may well be accepted: what is not signed is
 // not compiled before somebody accepted that.
-func signedOrMade(got *source.Fetched) bool { return got.MadeHere() || len(got.Signatures) > 0 }
+func signedOrMade(got *source.Fetched) bool {
+	return got.MadeHere() || got.Listed || len(got.Signatures) > 0
+}
 
 // arrive fetches one package.
 func (s *Service) arrive(ctx context.Context, name string, progress func(done, total int64), plainHTTP bool) *Arrival {
@@ -164,7 +166,7 @@ func (s *Service) arrive(ctx context.Context, name string, progress func(done, t
 		return a
 	}
 	a.got, a.err = s.parts.Sources.Fetch(ctx, r, source.Options{Progress: progress, PlainHTTP: plainHTTP})
-	if e := fault.AsError(a.err); e != nil && r.Kind == source.KindName && r.Constraint == "" && exists(name) {
+	if e := fault.AsError(a.err); e != nil && (e.Kind == fault.KindUsage || e.Kind == fault.KindNotFound) && r.Kind == source.KindName && r.Constraint == "" && exists(name) {
 		a.err = e.WithHint("there is a file of that name: to mean it, write ./%s", name)
 	}
 	return a

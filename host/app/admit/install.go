@@ -64,7 +64,7 @@ func (c Install) reachable(by approval.Principal) error {
 	}
 	_, person := by.(approval.Human)
 	switch {
-	case r.Kind == source.KindName || r.Kind == source.KindRegistry:
+	case r.Kind == source.KindName || r.Kind == source.KindRegistry || r.Kind == source.KindBuiltin:
 		return nil
 	case !person:
 		return fault.Errorf(fault.KindDenied, "%s may name what is published in a registry, and %q is not", by.Actor(), c.Package)
@@ -153,7 +153,7 @@ func lookupRefs(texts []string) ([]source.Ref, error) {
 // asked says for which versions a person asked who named a package like that.
 func (a *Arrival) asked() *registry.Asked {
 	r, err := source.ParseArgument(a.Name)
-	if err == nil && r.Kind == source.KindName && r.Constraint != "latest" {
+	if err == nil && (r.Kind == source.KindName || r.Kind == source.KindBuiltin) && r.Constraint != "latest" {
 		return &registry.Asked{Constraint: r.Constraint}
 	}
 	// Any version will do, also the one that was named if it is a prerelease.

@@ -61,7 +61,7 @@ func (s *Service) newest(ctx context.Context, ref source.Ref, v registry.Skill) 
 	switch ref.Kind {
 	case source.KindFile:
 		return newestFile(ref, v)
-	case source.KindRegistry, source.KindLayout, source.KindName:
+	case source.KindRegistry, source.KindLayout, source.KindName, source.KindBuiltin:
 		return s.newestPublished(ctx, ref, v)
 	}
 	ref.Digest, ref.Revision = "", ""
@@ -81,7 +81,7 @@ func (s *Service) newestPublished(ctx context.Context, ref source.Ref, now regis
 	if i < 0 {
 		return source.Ref{}, nil
 	}
-	if ref.Kind == source.KindName {
+	if ref.Kind == source.KindName || ref.Kind == source.KindBuiltin {
 		ref.Constraint = all[i].Version
 	} else {
 		ref.Tag = all[i].Tag

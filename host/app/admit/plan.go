@@ -268,5 +268,8 @@ func (s *Service) packageOf(plan install.Plan, got *source.Fetched) Package {
 	for _, f := range plan.Trust.Findings {
 		pkg.Trust = append(pkg.Trust, Trusted{Words: f.Words, Noted: f.Refused || f.State == trust.FirstSeen})
 	}
+	if got.Listed {
+		pkg.Trust = append(pkg.Trust, Trusted{Words: "comes with this program, every byte as listed there", Noted: !plan.Installed})
+	}
 	return pkg
 }

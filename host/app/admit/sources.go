@@ -40,7 +40,7 @@ func (t Transfer) options() source.Options {
 	return source.Options{PlainHTTP: t.PlainHTTP, Progress: t.Progress}
 }
 
-// A SearchRequest says what registries are searched for.
+// A SearchRequest says what the catalog of this program and registries are searched for.
 type SearchRequest struct {
 	// Text is in the name or the description, whatever the case; empty is in all.
 	Text string
@@ -57,7 +57,8 @@ type SearchResult struct {
 	Missing []Absence `json:"missing"`
 }
 
-// Search looks for skills in the registries of the settings. It fails with a
+// Search looks for skills in the catalog of this program and in the registries of the
+// settings. It fails with a
 // [fault.KindUnreachable] error when it found nothing and no registry was searched wholly:
 // that nothing is there cannot be said.
 func (s *Service) Search(ctx context.Context, by approval.Principal, r SearchRequest) (SearchResult, error) {
@@ -65,28 +66,29 @@ func (s *Service) Search(ctx context.Context, by approval.Principal, r SearchReq
 		return SearchResult{}, err
 	}
 	found, missing, err := s.parts.Sources.Search(ctx, r.Text, source.Options{PlainHTTP: r.PlainHTTP})
-	if err == nil && len(found) == 0 && len(missing) == s.parts.Sources.Registries() {
+	if err == nil && len(found) == 0 && len(missing) > 0 && len(missing) == s.parts.Sources.Registries() {
 		err = unsearched(missing)
 	}
 	return SearchResult{found, missing}, err
 }
 
-// A Discovery is what is installed, and what is published in the registries of the settings.
+// A Discovery is what is installed, and what comes with this program or is published in the
+// registries of the settings.
 type Discovery struct {
 	// Installed are the active versions of skills.
 	Installed []Skill `json:"installed" nullable:"false"`
-	// Published is the newest version in each registry, and Missing are registries that were
+	// Published is the newest version in the catalog and in each registry, and Missing are registries that were
 	// not, or not wholly, searched.
 	Published []Found   `json:"published" nullable:"false"`
 	Missing   []Absence `json:"missing" nullable:"false"`
 }
 
-// Discover looks for skills here and in the registries of the settings, of which there may be
-// none. That no registry answers keeps nobody from what is installed.
+// Discover looks for skills here, in the catalog and in the registries of the settings, of
+// which there may be none. That no registry answers keeps nobody from what is installed.
 func (s *Service) Discover(ctx context.Context, by approval.Principal, r SearchRequest) (Discovery, error) {
 	d := Discovery{Published: []Found{}, Missing: []Absence{}}
 	all, err := s.List(ctx, by, Listing{Text: r.Text})
-	if d.Installed = all; err != nil || r.Installed || s.parts.Sources.Registries() == 0 {
+	if d.Installed = all; err != nil || r.Installed || !s.parts.Sources.Searchable() {
 		return d, err
 	}
 	found, missing, err := s.parts.Sources.Search(ctx, r.Text, source.Options{PlainHTTP: r.PlainHTTP})

@@ -91,6 +91,7 @@ func (s *Service) Diagnose(ctx context.Context, by approval.Principal, watch Wat
 		{"state", s.checkState, nil},
 		{"history", s.checkHistory, nil},
 		{"packages", s.checkPackages, s.quarantined},
+		{"catalog", s.checkCatalog, s.unpacked},
 		{"health", s.checkHealth, nil},
 		{"secrets", s.checkSecrets, nil},
 		{"sessions", s.checkSessions, nil},

@@ -20,6 +20,7 @@ import (
 	"github.com/skillet-run/skillet/host/base/store"
 	"github.com/skillet-run/skillet/host/engine/sandbox"
 	"github.com/skillet-run/skillet/host/engine/sandbox/worker"
+	"github.com/skillet-run/skillet/host/fetch/catalog"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/record/audit"
@@ -60,6 +61,8 @@ type Parts struct {
 	Sandbox    *sandbox.Runtime
 	Workers    *worker.Pool
 
+	// Catalog has the packages that come with the program; nil for none.
+	Catalog *catalog.Catalog
 	// Bounds is the file with the administrator's bounds; empty for none.
 	Bounds string
 	// Ceilings are what no call may exceed.

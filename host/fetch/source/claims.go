@@ -18,7 +18,7 @@ type Claims struct {
 	Provides         map[string]string
 }
 
-// Claims asks a registry, a layout or the registry of a short name what a version
+// Claims asks a registry, a layout, the catalog or what a short name stands for what a version
 // is and needs, without fetching it; of a short name, the version that it means
 // now. Other kinds of places say nothing before they are fetched: then the error
 // wraps [ErrRef].
@@ -35,7 +35,18 @@ func (f *Fetcher) Claims(ctx context.Context, r Ref, o Options) (Claims, error) 
 func (f *Fetcher) claims(ctx context.Context, r Ref, o Options) (Claims, error) {
 	var s site
 	name := ""
+	r, err := f.meant(ctx, r, o)
+	if err != nil {
+		return Claims{}, err
+	}
 	switch r.Kind {
+	case KindBuiltin:
+		got, err := f.fetchBuiltin(r)
+		if err != nil {
+			return Claims{}, err
+		}
+		m := got.Package.Manifest()
+		return Claims{m.Name, m.Version, got.Package.Digest(), got.Artifact, m.Dependencies, m.Provides}, nil
 	case KindLayout:
 		l := oci.OpenLayout(r.Path)
 		reference, err := f.reference(ctx, r, l.Tags)

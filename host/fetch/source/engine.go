@@ -3,12 +3,35 @@ package source
 import (
 	"bytes"
 	"context"
+	"errors"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/fetch/catalog"
 
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
+
+// fetchEngine is the package of an interpreter: the one that comes with this program, or
+// else one that is made now.
+func (f *Fetcher) fetchEngine(ctx context.Context, r Ref) (*Fetched, error) {
+	p, listed := f.settings.Catalog.Find(r.Name)
+	if !listed || len(p.Provides) == 0 || r.Constraint != "" && r.Constraint != p.Version {
+		return f.makeEngine(ctx, r)
+	}
+	got, err := f.builtin(p)
+	if errors.Is(err, catalog.ErrNoFile) && f.settings.Engine != nil {
+		return f.makeEngine(ctx, r)
+	}
+	if err != nil {
+		return nil, err
+	}
+	place := Ref{Kind: KindEngine, Name: r.Name}
+	got.Kind, got.Location = KindEngine, place.String()
+	place.Constraint = p.Version
+	got.Source = place.String()
+	return got, nil
+}
 
 // makeEngine makes the package of an interpreter. The same version of this program
 // makes the same bytes; it makes no other version.

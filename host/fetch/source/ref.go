@@ -30,6 +30,7 @@ const (
 	KindName      Kind = "name"       // text@^1.2
 	KindMCP       Kind = "mcp"        // mcp+https://host/mcp#forms or #skill://acme/forms/SKILL.md
 	KindEngine    Kind = "engine"     // engine:qjs@0.1.0, which is made on this machine
+	KindBuiltin   Kind = "builtin"    // builtin:text@^1.2, which comes with this program
 )
 
 // ErrRef means that a text is not a [Ref].
@@ -57,7 +58,8 @@ type Ref struct {
 	// Skill is that of an MCP server: a name, a path such as acme/forms, or the URI of a
 	// SKILL.md.
 	Skill string
-	// Name and Constraint are those of a short name; an empty constraint, and
+	// Name and Constraint are those of a short name, an engine, or a package of the
+	// program's catalog; an empty constraint, and
 	// "latest", mean the newest release.
 	Name, Constraint string
 }
@@ -123,6 +125,7 @@ func schemes() []scheme {
 		{"oci://", "", parseRegistry},
 		{"oci-layout:", "", parseLayout},
 		{"engine:", "", parseEngine},
+		{"builtin:", "", parseBuiltin},
 	}
 }
 
@@ -156,6 +159,16 @@ func parseEngine(text string) (Ref, error) {
 		return Ref{}, errors.New("write engine:NAME or engine:NAME@VERSION, such as engine:qjs@0.1.0")
 	}
 	return Ref{Kind: KindEngine, Name: r.Name, Constraint: r.Version}, nil
+}
+
+// parseBuiltin reads what is after builtin: as a short name.
+func parseBuiltin(text string) (Ref, error) {
+	r, err := parseName(text)
+	if err != nil {
+		return Ref{}, errors.New("write builtin:NAME or builtin:NAME@CONSTRAINT, such as builtin:text")
+	}
+	r.Kind = KindBuiltin
+	return r, nil
 }
 
 // formerEngine is the engine that an earlier skillet made in a directory that it
@@ -356,6 +369,8 @@ func (r Ref) String() string {
 		return r.Name + after("@", r.Constraint)
 	case KindEngine:
 		return "engine:" + r.Name + after("@", r.Constraint)
+	case KindBuiltin:
+		return "builtin:" + r.Name + after("@", r.Constraint)
 	}
 	return r.Path
 }

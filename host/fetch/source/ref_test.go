@@ -26,6 +26,7 @@ func TestRefs(t *testing.T) {
 		"text":               {source.Ref{Kind: source.KindName, Name: "text"}, "text"},
 		"text@^1.2":          {source.Ref{Kind: source.KindName, Name: "text", Constraint: "^1.2"}, "text"},
 		"text@>=1 <2 || 3.x": {source.Ref{Kind: source.KindName, Name: "text", Constraint: ">=1 <2 || 3.x"}, "text"},
+		"builtin:text@^1.2":  {source.Ref{Kind: source.KindBuiltin, Name: "text", Constraint: "^1.2"}, "builtin:text"},
 		"text@latest":        {source.Ref{Kind: source.KindName, Name: "text", Constraint: "latest"}, "text"},
 		"https://h.example/a/b.skill": {
 			source.Ref{Kind: source.KindURL, URL: "https://h.example/a/b.skill"}, "https://h.example/a",

@@ -14,10 +14,13 @@ import (
 	"github.com/skillet-run/skillet/host/fetch/source/oci"
 )
 
-// Found is a skill that a registry has.
+// Found is a skill that a registry has, or that comes with this program.
 type Found struct {
-	Name        string   `json:"name"`
+	Name string `json:"name"`
+	// Registry is the name of the registry in the settings; "builtin" with Builtin, which
+	// says that the package is in the catalog of this program.
 	Registry    string   `json:"registry"`
+	Builtin     bool     `json:"builtin,omitempty"`
 	Ref         string   `json:"ref"`     // of the newest version, by tag
 	Version     string   `json:"version"` // the newest release, or prerelease if there is no other
 	Description string   `json:"description,omitempty"`
@@ -33,17 +36,17 @@ type Absence struct {
 // maxLooked is how many repositories of one registry are looked at.
 const maxLooked = 500
 
-// Search looks through the configured registries for skills whose name or
+// Search looks through the catalog of this program and the configured registries for skills whose name or
 // description has text in it, whatever the case; the empty text is in all. Where
 // a registry has no catalog, the names its settings list are looked for.
 // Registries that do not answer are named beside what was found.
 func (f *Fetcher) Search(ctx context.Context, text string, o Options) ([]Found, []Absence, error) {
 	ctx, cancel := f.bounded(ctx)
 	defer cancel()
-	if len(f.settings.Registries) == 0 {
-		return nil, nil, fault.Errorf(fault.KindUsage, "search: %w", ErrNoRegistry).WithHint("list one under registries in config.yaml in the home: - {name: acme, url: oci://HOST/PREFIX}")
+	if !f.Searchable() {
+		return nil, nil, fault.Errorf(fault.KindUsage, "search: %w", ErrNoRegistry).WithHint("list one under registries in config.yaml in the home: - {name: acme, url: oci://HOST/PREFIX}. This program has no catalog of its own: `make skills` builds one into it, and releases have one")
 	}
-	found, missing := []Found{}, []Absence{}
+	found, missing := append([]Found{}, f.searchBuiltin(strings.ToLower(text))...), []Absence{}
 	for _, reg := range f.settings.Registries {
 		some, err := f.searchIn(ctx, reg, strings.ToLower(text), o)
 		if ctx.Err() != nil {
@@ -58,6 +61,11 @@ func (f *Fetcher) Search(ctx context.Context, text string, o Options) ([]Found, 
 		return strings.Compare(a.Name+"\x00"+a.Registry, b.Name+"\x00"+b.Registry)
 	})
 	return found, missing, nil
+}
+
+// Searchable reports whether there is a place to search.
+func (f *Fetcher) Searchable() bool {
+	return len(f.settings.Registries)+len(f.settings.Catalog.Packages()) > 0
 }
 
 // Registries is how many registries a search looks through.

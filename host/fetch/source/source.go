@@ -25,6 +25,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/base/store"
+	"github.com/skillet-run/skillet/host/fetch/catalog"
 	"github.com/skillet-run/skillet/host/fetch/source/mcpskill"
 	"github.com/skillet-run/skillet/host/fetch/source/oci"
 	"github.com/skillet-run/skillet/host/fetch/source/transfer"
@@ -62,6 +63,8 @@ type Settings struct {
 	Client  transfer.Settings
 	// Engine makes the files of the package of an interpreter; nil makes none.
 	Engine func(ctx context.Context, name string) (map[string][]byte, error)
+	// Catalog has the packages that come with the program; nil for none.
+	Catalog *catalog.Catalog
 }
 
 const defaultTimeout = 10 * time.Minute
@@ -120,6 +123,9 @@ type Fetched struct {
 	// Signatures are the Sigstore bundles that were found. Nobody has verified
 	// them.
 	Signatures [][]byte
+	// Listed is true when the catalog of this program lists these bytes, wherever they
+	// came from: whoever made the program vouches for them.
+	Listed bool
 	// Notes say what a person should know of a package that was made of something
 	// else: what of that is not honoured.
 	Notes []string
@@ -144,7 +150,7 @@ func (f *Fetcher) Fetch(ctx context.Context, r Ref, o Options) (*Fetched, error)
 		}
 		return nil, f.explain(verb+r.String(), r, err)
 	}
-	got.Version = got.Package.Manifest().Version
+	got.Version, got.Listed = got.Package.Manifest().Version, f.settings.Catalog.Lists(got.Artifact)
 	return got, nil
 }
 
@@ -165,7 +171,9 @@ func (f *Fetcher) fetch(ctx context.Context, r Ref, o Options) (*Fetched, error)
 	case KindName:
 		return f.fetchName(ctx, r, o)
 	case KindEngine:
-		return f.makeEngine(ctx, r)
+		return f.fetchEngine(ctx, r)
+	case KindBuiltin:
+		return f.fetchBuiltin(r)
 	}
 	return nil, fmt.Errorf("%w: a reference of the kind %q", ErrRef, r.Kind)
 }
@@ -197,7 +205,8 @@ func (f *Fetcher) explain(what string, r Ref, err error) error {
 		hint fault.Hint
 	}{
 		{ErrRef, fault.KindUsage, fault.Hintf("it may be a directory, a .skill file, NAME@VERSION, https://, git+https://, mcp+https://, oci:// or oci-layout:")},
-		{ErrNoRegistry, fault.KindUsage, fault.Hintf("list one under registries in config.yaml in the home, or write the address: oci://HOST/%s; a path begins with ./", r.Name)},
+		{ErrNoRegistry, fault.KindUsage, f.noRegistry(r.Name)},
+		{catalog.ErrNotListed, fault.KindNotFound, fault.Hintf("%s lists what comes with this program", fault.Search(""))},
 		{ErrNoVersion, fault.KindNotFound, fault.Hintf("%s shows the versions that are published", fault.Search("NAME"))},
 		{ErrMismatch, fault.KindVerification, fault.Hintf("the server sends something other than it announces: tell whoever runs it, or use another source")},
 		{mcpskill.ErrNoSkills, fault.KindUsage, fault.Hintf("it may have tools, which are something else; ask whoever runs it for another address")},

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fetch/catalog"
 	"github.com/skillet-run/skillet/host/fetch/source/oci"
 	"github.com/skillet-run/skillet/host/fetch/source/transfer"
 	"github.com/skillet-run/skillet/manifests"
@@ -55,12 +56,16 @@ func versions(tags []string) []Version {
 }
 
 // Versions lists what is published at the place of a reference, the newest
-// first. Only registries, layouts and short names have such a list; for other
+// first. Only registries, layouts, the catalog and short names have such a list; for other
 // kinds it is an error that wraps [ErrRef].
 func (f *Fetcher) Versions(ctx context.Context, r Ref, o Options) ([]Version, error) {
 	ctx, cancel := f.bounded(ctx)
 	defer cancel()
-	tags, err := f.allTags(ctx, r, o)
+	r, err := f.meant(ctx, r, o)
+	var tags []string
+	if err == nil {
+		tags, err = f.allTags(ctx, r, o)
+	}
 	if err != nil {
 		return nil, f.explain("list the versions of "+r.String(), r, err)
 	}
@@ -73,6 +78,12 @@ func (f *Fetcher) allTags(ctx context.Context, r Ref, o Options) ([]string, erro
 		return oci.OpenLayout(r.Path).Tags(ctx)
 	case KindRegistry:
 		return f.tags(ctx, f.site(r, o))
+	case KindBuiltin:
+		p, ok := f.settings.Catalog.Find(r.Name)
+		if !ok {
+			return nil, fmt.Errorf("%w: %s", catalog.ErrNotListed, r.Name)
+		}
+		return []string{tagOf(p.Version)}, nil
 	case KindName:
 		s, err := f.named(r.Name, o)
 		if err != nil {
@@ -187,14 +198,18 @@ func (f *Fetcher) registryFor(name string) (Registry, bool) {
 	return f.settings.Registries[i], true
 }
 
-// Resolve says which artifact of which registry a short name means now; other
-// references mean what they say.
+// Resolve says which artifact of which registry, or which package of the catalog, a short
+// name means now; other references mean what they say.
 func (f *Fetcher) Resolve(ctx context.Context, r Ref, o Options) (Ref, error) {
 	if r.Kind != KindName {
 		return r, nil
 	}
 	ctx, cancel := f.bounded(ctx)
 	defer cancel()
+	meant, err := f.meant(ctx, r, o)
+	if err != nil || meant.Kind != KindName {
+		return meant, f.explained("find "+r.String(), r, err)
+	}
 	s, v, err := f.resolve(ctx, r, o)
 	if err != nil {
 		return Ref{}, f.explain("find "+r.String(), r, err)
@@ -219,6 +234,13 @@ func (f *Fetcher) resolve(ctx context.Context, r Ref, o Options) (site, Version,
 }
 
 func (f *Fetcher) fetchName(ctx context.Context, r Ref, o Options) (*Fetched, error) {
+	meant, err := f.meant(ctx, r, o)
+	if err != nil {
+		return nil, err
+	}
+	if meant.Kind == KindBuiltin {
+		return f.fetchBuiltin(meant)
+	}
 	s, v, err := f.resolve(ctx, r, o)
 	if err != nil {
 		return nil, err

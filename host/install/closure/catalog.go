@@ -305,7 +305,7 @@ func (c *Catalog) at(ctx context.Context, ref source.Ref, name string) ([]*item,
 		if _, err := os.Stat(ref.Path); errors.Is(err, os.ErrNotExist) {
 			return nil, nil
 		}
-	case source.KindRegistry, source.KindName:
+	case source.KindRegistry, source.KindName, source.KindBuiltin:
 	default:
 		return nil, nil
 	}
@@ -330,7 +330,7 @@ func (c *Catalog) list(ctx context.Context, ref source.Ref, name string) ([]*ite
 			continue
 		}
 		at := ref
-		if ref.Kind == source.KindName {
+		if ref.Kind == source.KindName || ref.Kind == source.KindBuiltin {
 			at.Constraint = "=" + p.Version
 		} else {
 			at.Tag = p.Tag

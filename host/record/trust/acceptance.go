@@ -24,6 +24,7 @@ type Acceptance struct {
 	Version   string           `json:"version"`
 	Source    string           `json:"source"`
 	Directory bool             `json:"directory,omitempty"`
+	Listed    bool             `json:"listed,omitempty"`
 	Content   manifests.Digest `json:"content"`
 	Artifact  manifests.Digest `json:"artifact,omitempty"`
 	// Signer is who signed it, and will be remembered; empty for nobody.
@@ -51,7 +52,7 @@ func (v Verdict) Acceptance(accepted ...Flag) (Acceptance, error) {
 	}
 	q := v.question
 	a := Acceptance{
-		Skill: v.Skill, Version: v.Version, Source: v.Source, Directory: q.Directory, Content: q.Content, Artifact: q.Artifact,
+		Skill: v.Skill, Version: v.Version, Source: v.Source, Directory: q.Directory, Listed: q.Listed, Content: q.Content, Artifact: q.Artifact,
 		Signer: v.Signer, Accepted: accepted, Bundles: fitting(q.Bundles),
 	}
 	for _, s := range q.Signatures {
@@ -81,7 +82,7 @@ func (b *Store) Changes(ctx context.Context, h approval.Human, a Acceptance) ([]
 		return nil, err
 	}
 	q := Question{Evidence: Evidence{
-		Skill: a.Skill, Version: a.Version, Source: a.Source, Directory: a.Directory, Content: a.Content, Artifact: a.Artifact,
+		Skill: a.Skill, Version: a.Version, Source: a.Source, Directory: a.Directory, Listed: a.Listed, Content: a.Content, Artifact: a.Artifact,
 		Bundles: a.Bundles,
 	}}
 	for _, s := range a.Signed {
@@ -109,7 +110,7 @@ func (b *Store) Recheck(ctx context.Context, content manifests.Digest, archive f
 	// Who is remembered now, and from where, is about versions to come.
 	known.Skill = Skill{}
 	e := Evidence{
-		Skill: p.Skill, Version: p.Version, Source: p.Source, Directory: p.Artifact == "", Content: content, Artifact: p.Artifact,
+		Skill: p.Skill, Version: p.Version, Source: p.Source, Directory: p.Directory || p.Artifact == "", Listed: p.Listed, Content: content, Artifact: p.Artifact,
 		Bundles: p.Bundles,
 	}
 	q := known.Examine(e)

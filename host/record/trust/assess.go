@@ -269,7 +269,7 @@ func (v *Verdict) judgeNone() Finding {
 		f.hinted(fault.Hintf("install a version that is signed, or take the name back with %s", fault.Distrust()))
 	case before != "":
 		f.State, f.Words = WasSigned, fmt.Sprintf("%s, and before by %s", f.Words, v.known.signer(before).Title())
-	case v.question.Directory && f.State == Unsigned:
+	case (v.question.Directory || v.question.Listed) && f.State == Unsigned:
 		f.Refused, f.Flag = false, ""
 	}
 	return f

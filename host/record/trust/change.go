@@ -44,7 +44,7 @@ func (v Verdict) Changes(h approval.Human, accepted ...Flag) ([]ledger.Change, e
 		skill.Signer = v.Signer
 	}
 	p := Package{
-		Skill: v.Skill, Version: v.Version, Content: q.Content, Artifact: q.Artifact, Source: v.Source,
+		Skill: v.Skill, Version: v.Version, Content: q.Content, Artifact: q.Artifact, Source: v.Source, Directory: q.Directory, Listed: q.Listed,
 		Signers: signers(q.Signatures), State: v.State, Accepted: v.needed(), Bundles: fitting(q.Bundles),
 	}
 	all := []made{change(kindSkillTrusted, skill), change(kindAccepted, p)}

@@ -24,6 +24,9 @@ type Evidence struct {
 	// Directory is whether it is a directory of whoever installs it: there,
 	// nothing is signed.
 	Directory bool
+	// Listed is whether the catalog of this program lists the artifact: whoever made the
+	// program vouches for these bytes, signed or not.
+	Listed bool
 	// Content is the content digest, Artifact the digest of what was fetched: a
 	// .skill file, or an OCI manifest. Empty for a directory.
 	Content, Artifact manifests.Digest

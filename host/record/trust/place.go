@@ -42,6 +42,12 @@ func localPlace(source string) string {
 		dir, _, _ = strings.Cut(dir, "@")
 		return "oci-layout:" + untagged(dir)
 	}
+	for _, kind := range []string{"builtin:", "engine:"} {
+		if strings.HasPrefix(source, kind) {
+			source, _, _ = strings.Cut(source, "@")
+			return source
+		}
+	}
 	if path.Ext(source) == archive {
 		return path.Dir(source)
 	}

@@ -81,12 +81,15 @@ type Skill struct {
 
 // A Package is how one package was accepted.
 type Package struct {
-	Skill    string             `json:"skill"`
-	Version  string             `json:"version"`
-	Content  manifests.Digest   `json:"content"`
-	Artifact manifests.Digest   `json:"artifact,omitempty"`
-	Source   string             `json:"source"`
-	Signers  []signature.Signer `json:"signers,omitempty"`
+	Skill    string           `json:"skill"`
+	Version  string           `json:"version"`
+	Content  manifests.Digest `json:"content"`
+	Artifact manifests.Digest `json:"artifact,omitempty"`
+	Source   string           `json:"source"`
+	// Directory and Listed are as in [Evidence].
+	Directory bool               `json:"directory,omitempty"`
+	Listed    bool               `json:"listed,omitempty"`
+	Signers   []signature.Signer `json:"signers,omitempty"`
 	// State is the verdict, and Accepted are the flags that were needed.
 	State    State  `json:"state"`
 	Accepted []Flag `json:"accepted,omitempty"`
