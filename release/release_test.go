@@ -6,7 +6,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/ed25519"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -50,11 +53,28 @@ func makeRelease(work, out string) (tag string, err error) {
 	if b, err := exec.Command("git", "clone", "-q", "..", clone).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("git clone: %w: %s", err, b)
 	}
-	r := release{source: clone, out: out, platforms: []platform{{runtime.GOOS, runtime.GOARCH}}, progress: func(string, ...any) {}}
+	key := filepath.Join(work, "key.pem")
+	if err := writeKey(key); err != nil {
+		return "", err
+	}
+	r := release{source: clone, out: out, key: key, platforms: []platform{{runtime.GOOS, runtime.GOARCH}}, progress: func(string, ...any) {}}
 	if err := r.make(context.Background()); err != nil {
 		return "", err
 	}
 	return "skillet_" + r.version, nil
+}
+
+// writeKey makes a key as whoever publishes has one.
+func writeKey(path string) error {
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		return err
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600)
 }
 
 // file is the path of a file of the release.
@@ -100,6 +120,7 @@ func TestArchive(t *testing.T) {
 	if out := run(t, filepath.Join(dir, "skillet"), "version"); !strings.Contains(out, strings.TrimPrefix(made.tag, "skillet_")) {
 		t.Errorf("the program says it is %q, want %s", out, made.tag)
 	}
+	firstMinutes(t, filepath.Join(dir, "skillet"), filepath.Join(dir, "skills"))
 	for name, want := range map[string]string{
 		"LICENCES.txt": "github.com/tetratelabs/wazero v", "skillet.1": ".TH SKILLET 1", "completions/skillet.bash": "complete",
 		"completions/_skillet": "#compdef skillet", "completions/skillet.fish": "complete", "README.md": "Skillet", "LICENSE": "Apache",
@@ -108,6 +129,46 @@ func TestArchive(t *testing.T) {
 		if err != nil || !bytes.Contains(text, []byte(want)) {
 			t.Errorf("%s does not hold %q (%v)", name, want, err)
 		}
+	}
+}
+
+// firstMinutes installs what comes with a program, without a network and in a fresh home;
+// what was changed in its folder is refused.
+func firstMinutes(t *testing.T, program, skills string) {
+	t.Helper()
+	person := t.TempDir()
+	skillet := func(args ...string) (string, error) {
+		cmd := exec.Command(program, args...)
+		cmd.Dir, cmd.Env = person, []string{"HOME=" + person, "PATH=" + person, "SKILLET_SECRET_KEY=file", "HTTPS_PROXY=http://127.0.0.1:1", "HTTP_PROXY=http://127.0.0.1:1"}
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	for _, step := range []struct{ want, args string }{
+		{"(built in)", "search csv"},
+		{"signed by key:", "doctor"},
+		{"installed text@", "install text --yes"},
+		{`"words":1`, "run text:statistics text=hello"},
+		{"ok", "verify --all"},
+	} {
+		if out, err := skillet(strings.Fields(step.args)...); err != nil || !strings.Contains(out, step.want) {
+			t.Errorf("skillet %s: %v\n%s", step.args, err, out)
+		}
+	}
+	found, err := filepath.Glob(filepath.Join(skills, "csv-*.skill"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("the packages of csv are %v, %v", found, err)
+	}
+	whole, err := os.ReadFile(found[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole[len(whole)/2] ^= 1
+	if err := os.WriteFile(found[0], whole, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if out, err := skillet("install", "csv", "--yes"); !errors.As(err, &exit) || exit.ExitCode() != 7 {
+		t.Errorf("a package that was changed: %v\n%s", err, out)
 	}
 }
 
@@ -173,8 +234,8 @@ func TestSums(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := bytes.Count(listed, []byte("\n")); n != len(entries)-1 {
-		t.Errorf("%d files are listed, of %d", n, len(entries)-1)
+	if n := bytes.Count(listed, []byte("\n")); n != len(entries)-2 { // itself and its signature
+		t.Errorf("%d files are listed, of %d", n, len(entries)-2)
 	}
 }
 
@@ -213,6 +274,7 @@ func TestDebianPackage(t *testing.T) {
 	dir := t.TempDir()
 	run(t, "dpkg-deb", "--extract", path, dir)
 	run(t, filepath.Join(dir, "usr/bin/skillet"), "version")
+	firstMinutes(t, filepath.Join(dir, "usr/bin/skillet"), filepath.Join(dir, "usr/share/skillet/skills"))
 	unit, err := os.ReadFile(filepath.Join(dir, "lib/systemd/system/skillet.service"))
 	if err != nil || !bytes.Contains(unit, []byte("User=skillet\n")) {
 		t.Errorf("its unit is %q, %v", unit, err)

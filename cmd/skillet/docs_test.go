@@ -20,6 +20,7 @@ import (
 	"github.com/skillet-run/skillet/cmd/skillet/internal/cmdline"
 	"github.com/skillet-run/skillet/host/author/scaffold"
 	"github.com/skillet-run/skillet/host/author/toolchain"
+	"github.com/skillet-run/skillet/host/fetch/catalog"
 )
 
 // A shownShell is what a page has a reader type into one shell.
@@ -207,7 +208,7 @@ func pagesOf(t *testing.T) []string {
 // each with the reason.
 var onlyShown = map[string]string{
 	"README.md: make demo":                                                              ".ci/run makes it",
-	"README.md: make build skills":                                                      ".ci/run makes it",
+	"README.md: make skills":                                                            ".ci/run makes it",
 	"docs/compatibility.md: skillet run counting:count":                                 "agentskill.txtar runs it, with the folder that it needs",
 	"docs/compatibility.md: skillet run counting --script":                              "agentskill.txtar runs it, with the folder that it needs",
 	"docs/agent-skills.md: skillet run docx --script":                                   "cpython.txtar runs such a script, with the folder that it needs",
@@ -306,7 +307,7 @@ func npmServers() string {
 	return filepath.Join(dir, "mcpservers", "node_modules")
 }
 
-// A clone is what `make build skills` leaves of the tree, as far as pages use it.
+// A clone is what `make skills` leaves of the tree, as far as pages use it.
 type clone struct{ dir, tree, extism string }
 
 func newClone(t *testing.T, names []string) clone {
@@ -318,6 +319,9 @@ func newClone(t *testing.T, names []string) clone {
 	}
 	all := filepath.Join(p.work, "skills")
 	if err := os.CopyFS(all, os.DirFS("../../skills")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := catalog.Make(p.work, names, nil); err != nil {
 		t.Fatal(err)
 	}
 	var modules []string
