@@ -76,8 +76,7 @@ type Options struct {
 	Expect Expectation
 	// Keyring is where keys may be kept, and what homes are known by; nil means that of the system.
 	Keyring secret.Keyring
-	// Catalog has the packages that come with the program, see [admit.Builtin]; nil for none.
-	Catalog *admit.Catalog
+	Catalog *admit.Catalog // what comes with the program, see [admit.Builtin]; nil for none
 }
 
 // What an edge gives to [Open].
