@@ -71,7 +71,7 @@ engines: build ## build the interpreters of scripts into dist/, and bin/skillet,
 	@$(MAKE) --no-print-directory build
 
 demo: skills ## see untrusted code do useful work, and fail to do anything else
-	CGO_ENABLED=0 $(GO) run $(RELEASE) ./cmd/demo
+	bin/skillet demo
 
 # Such as make test LONG=1, which .ci/run does.
 LONG ?=

@@ -149,6 +149,7 @@ func firstMinutes(t *testing.T, program, skills string) {
 		{"installed text@", "install text --yes"},
 		{`"words":1`, "run text:statistics text=hello"},
 		{"ok", "verify --all"},
+		{"nothing is left behind", "demo"},
 	} {
 		if out, err := skillet(strings.Fields(step.args)...); err != nil || !strings.Contains(out, step.want) {
 			t.Errorf("skillet %s: %v\n%s", step.args, err, out)

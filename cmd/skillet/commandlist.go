@@ -69,6 +69,7 @@ func (t *terminal) list() []*cli.Command {
 		t.logoutCommand(),
 		t.storeCommand(),
 		t.configCommand(),
+		t.demoCommand(),
 		t.doctorCommand(),
 		t.completionCommand(),
 		t.versionCommand(),

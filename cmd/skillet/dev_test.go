@@ -214,6 +214,28 @@ func TestNewAsks(t *testing.T) {
 	s.ends(2)
 }
 
+// At a terminal, new offers the interpreter that a new skill needs.
+func TestNewOffersInterpreter(t *testing.T) {
+	p := newPerson(t)
+	s := p.sit("new", "greeter", "--lang", "js")
+	s.sees("It runs in the interpreter qjs, which is not installed. Install it now?")
+	s.types("n\n")
+	s.ends(0)
+	if !interpreted(t) {
+		t.Skip("no engines: neither in the cache of npm nor from its registry")
+	}
+	cmd := p.command(t.Context(), "new", "other", "--lang", "ts")
+	cmd.Env = append(cmd.Env, "npm_config_cache="+npmCache(), "npm_config_registry="+os.Getenv("npm_config_registry"))
+	s = p.sitAt(cmd)
+	s.sees("Install it now?")
+	s.types("y\n")
+	s.ends(0)
+	s = p.sit("new", "third", "--lang", "js")
+	if shown := s.ends(0); strings.Contains(shown, "Install it now?") {
+		t.Errorf("it asks about what is installed: %s", shown)
+	}
+}
+
 // BenchmarkReload is from saving JavaScript to the result of its test cases.
 func BenchmarkReload(b *testing.B) {
 	p := &person{work: b.TempDir()}

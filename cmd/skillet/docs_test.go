@@ -218,6 +218,7 @@ var onlyShown = map[string]string{
 	"skills/http/README.md: skillet run http:http_get url=https://example.com/ --json":  "it asks a server on the internet; http.txtar asks one here",
 	"docs/mcp.md: skillet mcp install claude-code":                                      "mcp.txtar writes into files of clients",
 	"docs/mcp.md: skillet mcp add issues":                                               "mcp-server.txtar adds such, with a server of its own",
+	"docs/sources.md: skillet search   ":                                                "catalog.txtar types the same, with packages of its own",
 	"docs/sources.md: skillet login mcp+https://host/mcp":                               "mcp_skills.txtar does, with a server of its own",
 	"docs/providers.md: make providers":                                                 "the key is the reader's; plugins/providers/endtoend types the same, with servers of its own",
 	"docs/service.md: skillet serve":                                                    "it serves until it is told to end; serve.txtar runs it",

@@ -19,7 +19,7 @@ var groups = []struct {
 	{"Agents and tasks", []string{"task", "chat", "acp", "agent", "provider", "memory"}},
 	{"Writing skills", []string{"new", "build", "dev", "test", "inspect", "bench", "engine", "pack", "propose"}},
 	{"Services", []string{"serve", "mcp", "service", "token"}},
-	{"Looking after it", []string{"logs", "events", "top", "stats", "config", "store", "gc", "upgrade", "version", "completion", "exit-codes", "help"}},
+	{"Looking after it", []string{"logs", "events", "top", "stats", "demo", "config", "store", "gc", "upgrade", "version", "completion", "exit-codes", "help"}},
 }
 
 // programTopic is the topic of the program as a whole.

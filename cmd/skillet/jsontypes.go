@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/skillet-run/skillet/cmd/skillet/internal/cmdline"
+	"github.com/skillet-run/skillet/cmd/skillet/internal/demo"
 	"github.com/skillet-run/skillet/host/app/admit"
 	"github.com/skillet-run/skillet/host/app/author"
 	"github.com/skillet-run/skillet/host/app/code"
@@ -174,6 +175,7 @@ var answerTypes = []struct {
 	{"config get", []reflect.Type{reflect.TypeFor[upkeep.Setting]()}},
 	{"config set", []reflect.Type{reflect.TypeFor[govern.Outcome](), reflect.TypeFor[govern.Proposed]()}},
 	{"config unset", []reflect.Type{reflect.TypeFor[govern.Outcome](), reflect.TypeFor[govern.Proposed]()}},
+	{"demo", []reflect.Type{reflect.TypeFor[[]demo.Scene]()}},
 	{"doctor", []reflect.Type{reflect.TypeFor[[]upkeep.Finding](), reflect.TypeFor[upkeep.Diagnosis]()}},
 	{"completion", []reflect.Type{reflect.TypeFor[completionScript]()}},
 	{"version", []reflect.Type{reflect.TypeFor[upkeep.Build]()}},

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/author"
 	"github.com/skillet-run/skillet/host/base/fault"
 
@@ -17,7 +18,10 @@ import (
 )
 
 func (t *terminal) newCommand() *cli.Command {
+	// Who says yes to the interpreter says so to the one that belongs to this program.
+	yes := &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Value: true, Hidden: true}
 	return command("new", []cli.Flag{
+		yes,
 		&cli.StringFlag{Name: "lang", Usage: "the `LANGUAGE`: " + named(author.Languages())},
 		&cli.StringFlag{Name: "dir", Usage: "the `DIR` to write to (default: one called NAME)"},
 		&cli.BoolFlag{Name: "force", Usage: "replace files that exist"},
@@ -43,7 +47,33 @@ func (t *terminal) scaffold(ctx context.Context, c *cli.Context, s *author.Servi
 		}
 	}
 	made, err := s.New(ctx, t.person(), author.NewRequest{Name: args[0], Language: lang, Dir: c.String("dir"), Force: c.Bool("force")})
-	return answered(t, made, err, t.showMade)
+	if err := answered(t, made, err, t.showMade); err != nil {
+		return err
+	}
+	return t.offerInterpreter(c, author.Interpreter(made.Language))
+}
+
+// offerInterpreter asks whether the interpreter of a new skill is to be installed, if it is
+// not there and somebody can be asked.
+func (t *terminal) offerInterpreter(c *cli.Context, name string) error {
+	if name == "" || t.json || !t.canAsk() {
+		return nil
+	}
+	return t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		all, err := h.Author().Engines(ctx, t.person())
+		if err != nil || slices.ContainsFunc(all, func(e author.Engine) bool { return e.Name == name && (e.Installed != "" || e.Error != nil) }) {
+			return err
+		}
+		yes, err := t.ask(fmt.Sprintf("It runs in the interpreter %s, which is not installed. Install it now?", name))
+		if err != nil || !yes {
+			return err
+		}
+		from, err := author.EngineAddresses([]string{name})
+		if err != nil {
+			return err
+		}
+		return t.installEach(ctx, c, h, from, false)
+	})(c)
 }
 
 func (t *terminal) showMade(m author.Made) {

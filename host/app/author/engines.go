@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/skillet-run/skillet/host/author/script"
+	"github.com/skillet-run/skillet/host/author/toolchain"
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -34,6 +35,14 @@ func KnownEngines() []Engine {
 		all = append(all, Engine{Name: in.Name, Source: in.Origin.String(), Integrity: in.Origin.Digest(), Files: in.Extensions})
 	}
 	return all
+}
+
+// Interpreter is the name of the interpreter in which new skills of a language run; empty
+// for a language that is compiled.
+func Interpreter(l Language) string {
+	main := map[Language]string{toolchain.JS: "main.js", toolchain.TS: "main.ts", toolchain.Python: "main.py"}[l]
+	in, _ := script.ForFile(main)
+	return in.Name
 }
 
 // Engines are the interpreters that this program knows, and which skills provide them.

@@ -1,7 +1,8 @@
-package main
+package demo
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
@@ -16,13 +18,13 @@ import (
 // A stage is what the scenes play on.
 type stage struct {
 	dir, home, docs string
-	bin             string
-	readme          []byte
-	server          *server
+	ctx             context.Context
+	Show
+	server *server
 }
 
 // say tells the audience what happens.
-func say(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+func (s *stage) say(format string, args ...any) { fmt.Fprintf(s.Out, format+"\n", args...) }
 
 // An outcome is what one command of skillet's printed.
 type outcome struct {
@@ -32,12 +34,16 @@ type outcome struct {
 
 // quiet runs skillet and returns what it printed.
 func (s *stage) quiet(args ...string) (outcome, error) {
-	cmd := exec.Command(s.bin, args...)
-	cmd.Dir = s.dir
-	cmd.Env = append(os.Environ(), "SKILLET_HOME="+s.home)
+	cmd := exec.CommandContext(s.ctx, s.Program, args...)
+	cmd.Dir, cmd.WaitDelay = s.dir, 5*time.Second
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.Env = append(slices.Clone(s.Environ), "SKILLET_HOME="+s.home, "SKILLET_SECRET_KEY=file", "NO_COLOR=1")
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
+	if s.ctx.Err() != nil {
+		return outcome{}, context.Cause(s.ctx)
+	}
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		return outcome{}, err
@@ -48,14 +54,14 @@ func (s *stage) quiet(args ...string) (outcome, error) {
 // run runs skillet in front of the audience. Any exit code but want is the end
 // of the demo.
 func (s *stage) run(want int, args ...string) (outcome, error) {
-	say("$ skillet %s", shown(args))
+	s.say("$ skillet %s", shown(args))
 	o, err := s.quiet(args...)
 	if err != nil {
 		return o, err
 	}
-	fmt.Print(indent(o.out, 12), indent(o.errors, 12))
+	fmt.Fprint(s.Out, indent(o.out, 12), indent(o.errors, 12))
 	if want != 0 {
-		say("  (exit code %d)", o.code)
+		s.say("  (exit code %d)", o.code)
 	}
 	if o.code != want {
 		return o, fmt.Errorf("skillet %s: exit code %d, want %d\n%s%s", shown(args), o.code, want, o.out, o.errors)

@@ -1,12 +1,19 @@
-package main
+package demo
 
 import (
+	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 )
+
+// page is what is worked on.
+//
+//go:embed page.md
+var page string
 
 // A scene is one part of the demo.
 type scene struct {
@@ -17,7 +24,7 @@ type scene struct {
 func scenes() []scene {
 	return []scene{
 		{"Install the first-party skills", (*stage).installAll},
-		{"Turn this project's README into text, and count its words", (*stage).readIt},
+		{"Turn a page of Markdown into text, and count its words", (*stage).readIt},
 		{"Read a file that was granted, and try one that was not", (*stage).files},
 		{"Fetch a page that was granted, and try another host", (*stage).network},
 		{"A skill that never ends, and one that eats all memory", (*stage).limits},
@@ -28,10 +35,10 @@ func scenes() []scene {
 }
 
 func (s *stage) installAll() error {
-	say("Skills are WebAssembly modules. With no grants they can compute and answer, nothing else.")
-	say("Only `files` and `pdf` ask for something: to read the files of one directory, here %s.", s.docs)
-	say("They come with the program, which has their digests: no registry is asked, and other bytes would be refused.")
-	if _, err := s.run(0, "install", "--yes", "--workspace", s.docs, "csv", "files", "html", "http", "json", "markdown", "pdf", "text"); err != nil {
+	s.say("Skills are WebAssembly modules. With no grants they can compute and answer, nothing else.")
+	s.say("Only `files` asks for something: to read the files of one directory, here %s.", s.docs)
+	s.say("They come with the program, which has their digests: no registry is asked, and other bytes would be refused.")
+	if _, err := s.run(0, append([]string{"install", "--yes", "--workspace", s.docs}, Needs()...)...); err != nil {
 		return err
 	}
 	_, err := s.run(0, "list")
@@ -39,7 +46,7 @@ func (s *stage) installAll() error {
 }
 
 func (s *stage) readIt() error {
-	in, err := s.input("readme.json", map[string]string{"markdown": string(s.readme)})
+	in, err := s.input("readme.json", map[string]string{"markdown": page})
 	if err != nil {
 		return err
 	}
@@ -49,7 +56,7 @@ func (s *stage) readIt() error {
 	}
 	var text struct{ Text string }
 	if err := json.Unmarshal([]byte(o.out), &text); err != nil || len(text.Text) < 100 {
-		return fmt.Errorf("no text came back: %s, %w", o.out, err)
+		return errors.Join(fmt.Errorf("no text came back: %s", o.out), err)
 	}
 	if in, err = s.input("text.json", map[string]string{"text": text.Text}); err != nil {
 		return err
@@ -66,11 +73,11 @@ func (s *stage) files() error {
 	if _, err := s.run(0, "run", "files:read_text", "path="+plan); err != nil {
 		return err
 	}
-	say("Another file is refused, and the refusal says how a person could allow it:")
+	s.say("Another file is refused, and the refusal says how a person could allow it:")
 	if _, err := s.run(3, "run", "files:read_text", "path="+diary); err != nil {
 		return err
 	}
-	say("A link inside the directory that points outside does not help:")
+	s.say("A link inside the directory that points outside does not help:")
 	if err := os.Symlink(diary, filepath.Join(s.docs, "link")); err != nil {
 		return err
 	}
@@ -79,7 +86,7 @@ func (s *stage) files() error {
 }
 
 func (s *stage) network() error {
-	say("A web server runs on this machine. Private addresses are refused unless a person names them:")
+	s.say("A web server runs on this machine. Private addresses are refused unless a person names them:")
 	if _, err := s.run(0, "permission", "grant", "http", "http:GET "+s.server.url("/*")); err != nil {
 		return err
 	}
@@ -107,19 +114,19 @@ func (s *stage) limits() error {
 			return err
 		}
 	}
-	say("Any module runs from its path, with nothing granted and nothing installed. This one loops for ever:")
+	s.say("Any module runs from its path, with nothing granted and nothing installed. This one loops for ever:")
 	if _, err := s.run(4, "run", "./spin.wasm:spin", "--timeout", "500ms"); err != nil {
 		return err
 	}
-	say("Fuel counts instructions: the same everywhere, every time:")
+	s.say("Fuel counts instructions: the same everywhere, every time:")
 	if _, err := s.run(4, "run", "./spin.wasm:spin", "--max-fuel", "1000000"); err != nil {
 		return err
 	}
-	say("This one takes memory until there is none:")
+	s.say("This one takes memory until there is none:")
 	if _, err := s.run(4, "run", "./eat.wasm:eat", "--max-memory-mb", "8"); err != nil {
 		return err
 	}
-	say("The host is as well as before:")
+	s.say("The host is as well as before:")
 	_, err := s.run(0, "run", "text:statistics", "text=still here")
 	return err
 }
@@ -150,7 +157,7 @@ func (s *stage) price() (string, error) {
 func (s *stage) module(skill string) ([]byte, error) {
 	o, err := s.quiet("info", skill, "--json")
 	if err != nil || o.code != 0 {
-		return nil, fmt.Errorf("info %s: %d %s %w", skill, o.code, o.errors, err)
+		return nil, errors.Join(fmt.Errorf("info %s: exit code %d: %s", skill, o.code, o.errors), err)
 	}
 	var about struct {
 		Files []struct{ Path, Digest string }
@@ -177,7 +184,7 @@ func (s *stage) proposal() error {
 	if err != nil {
 		return err
 	}
-	say("It is not installed: it waits for a person.")
+	s.say("It is not installed: it waits for a person.")
 	if _, err := s.run(6, "install", dir, "--generated-by", "a-model", "--rationale", "you asked for the price every day"); err != nil {
 		return err
 	}
@@ -188,7 +195,7 @@ func (s *stage) proposal() error {
 	if err != nil {
 		return err
 	}
-	say("A person looks at it, and says yes:")
+	s.say("A person looks at it, and says yes:")
 	if _, err := s.run(0, "approvals", "show", id); err != nil {
 		return err
 	}
@@ -206,13 +213,13 @@ func (s *stage) pending() (string, error) {
 	}
 	var ps []struct{ ID, Digest string }
 	if err := json.Unmarshal([]byte(o.out), &ps); err != nil || len(ps) != 1 {
-		return "", fmt.Errorf("one proposal should wait: %s, %w", o.out, err)
+		return "", errors.Join(fmt.Errorf("one proposal should wait: %s", o.out), err)
 	}
 	return ps[0].ID, nil
 }
 
 func (s *stage) tamper() error {
-	say("Somebody changes one byte of the approved module, in the home itself:")
+	s.say("Somebody changes one byte of the approved module, in the home itself:")
 	wasm, err := s.module("price-watch")
 	if err != nil {
 		return err
@@ -223,7 +230,7 @@ func (s *stage) tamper() error {
 	if _, err := s.run(7, "run", "price-watch", "--input", "{}"); err != nil {
 		return err
 	}
-	say("Or the model sends the package again, with one byte changed. The approval was for other bytes:")
+	s.say("Or the model sends the package again, with one byte changed. The approval was for other bytes:")
 	dir := filepath.Join(s.dir, "price-watch")
 	manifest, err := os.ReadFile(filepath.Join(dir, "skill.json"))
 	if err != nil {
