@@ -69,8 +69,7 @@ type Options struct {
 	LogOutput io.Writer
 	// Notifier receives the notifications of skills.
 	Notifier hostfn.Notifier
-	// System is the directory of the administrator's bounds, usually [rules.SystemDir];
-	// empty for none.
+	// System is the directory of the administrator's bounds, usually [rules.SystemDir]; empty for none.
 	System string
 	// Expect is what the home is opened for.
 	Expect Expectation
