@@ -12,7 +12,6 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/skillet-run/skillet/host/author/npm"
 	"github.com/skillet-run/skillet/host/author/script"
 	"github.com/skillet-run/skillet/host/engine/sandbox"
 	"github.com/skillet-run/skillet/host/engine/sandbox/worker"
@@ -81,7 +80,7 @@ func makeEngine(name string) ([]byte, error) {
 		return nil, err
 	}
 	in, _ := script.Find(name)
-	files, err := script.Engine(context.Background(), b, npm.New(hclog.NewNullLogger(), npm.FromEnvironment(os.Getenv, "")), in)
+	files, err := script.Engine(context.Background(), b, script.NewRegistries(hclog.NewNullLogger(), os.Getenv, ""), in)
 	return files[script.ModuleFile], err
 }
 
