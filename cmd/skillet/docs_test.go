@@ -212,6 +212,7 @@ var onlyShown = map[string]string{
 	"docs/compatibility.md: skillet run counting:count":                                 "agentskill.txtar runs it, with the folder that it needs",
 	"docs/compatibility.md: skillet run counting --script":                              "agentskill.txtar runs it, with the folder that it needs",
 	"docs/agent-skills.md: skillet run docx --script":                                   "cpython.txtar runs such a script, with the folder that it needs",
+	"docs/cpython.md: skillet engine add cpython-office":                                "cpython-office.txtar types it, where the wheel is; it takes minutes",
 	"docs/escape.md: go test ./host/escape":                                             "it writes that table anew; the gate runs the test without -update",
 	"CONTRIBUTING.md: make build":                                                       ".ci/run makes most of it; the others take hours, or an emulator",
 	"skills/http/README.md: skillet run http:http_get url=https://example.com/ --allow": "it asks a server on the internet; http.txtar asks one here",

@@ -149,7 +149,7 @@ func TestErrorsSayTheWayOut(t *testing.T) {
 		"isntall", "run", "run ''", "run ' '", "run :x", "run echo:", "run Ünï", "run ./none", "run none.wasm", "run ..", "run echo:none",
 		"run echo --timeout 5", "run echo --timeout -1s", "run echo --input @none", "run echo --input", "run echo --config x",
 		"run echo --allow x", "run echo --allow fs.read:x", "run echo --workspace none --input x",
-		"install", "install none", "install ftp://x/y", "list x", "info", "info none", "info echo:ecko", "permission show echo:echo", "remove", "remove none", "remove echo",
+		"install", "install none", "install ftp://x/y", "list --state x", "info", "info none", "info echo:ecko", "permission show echo:echo", "remove", "remove none", "remove echo",
 		"permission nope", "permission show", "permission show none", "permission grant echo", "permission grant echo nope",
 		"permission grant echo kv --uses -1", "permission grant echo kv --expires x", "permission revoke echo kv", "permission reset echo",
 		"secret set", "secret set UPPER", "secret set x", "secret delete none", "approvals show", "approvals show none", "approvals approve none --yes",

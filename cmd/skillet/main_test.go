@@ -39,7 +39,7 @@ var update = flag.Bool("update", false, "rewrite the golden parts of the scripts
 func TestMain(m *testing.M) {
 	mcptest.Main()
 	builtinCatalog = testCatalog
-	testscript.Main(runs{m}, map[string]func(){"skillet": main, "skillet-bounded": bounded, "skillet-keyring": withKeyring, "ten": tenProvider, "xdg-open": browser, "paid": paidProvider})
+	testscript.Main(runs{m}, map[string]func(){"skillet": main, "skillet-bounded": bounded, "skillet-keyring": withKeyring, "ten": tenProvider, "xdg-open": browser, "suite-client": suiteClient, "paid": paidProvider})
 }
 
 // mcpServer is the address of an MCP server that asks for a token.

@@ -18,7 +18,7 @@ func (t *terminal) proposeCommand() *cli.Command {
 		&cli.StringFlag{Name: "from-run", Usage: "the `ID` of the run of a script, which its result names, or last for the newest of yours"},
 		&cli.StringFlag{Name: "name", Usage: "call the skill `NAME`"},
 		&cli.StringFlag{Name: "description", Usage: "what it does, as `TEXT`, which people and models read to choose it"},
-		&cli.StringFlag{Name: "version", Usage: "its `VERSION` (default: 1.0.0)"},
+		&cli.StringFlag{Name: "as-version", Usage: "its `VERSION` (default: 1.0.0)"},
 		&cli.StringFlag{Name: "rationale", Usage: "why it should be installed, shown to whoever decides"},
 		&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be proposed"},
 	}, t.withHostFor(func(*cli.Context) host.Expectation { return host.ExpectMuch }, t.propose))
@@ -30,7 +30,7 @@ func (t *terminal) propose(ctx context.Context, c *cli.Context, h *host.Host) er
 		return fault.Errorf(fault.KindUsage, "propose takes --from-run, and no arguments").WithHint("`skillet code FILE --json` answers the id of its run; --from-run last is the newest of yours")
 	}
 	req := code.Propose{
-		Run: c.String("from-run"), Name: c.String("name"), Version: c.String("version"), Description: c.String("description"),
+		Run: c.String("from-run"), Name: c.String("name"), Version: c.String("as-version"), Description: c.String("description"),
 		Rationale: c.String("rationale"), Dry: c.Bool("dry-run"),
 	}
 	if t.canAsk() && !req.Dry && !t.json {

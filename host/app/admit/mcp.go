@@ -1,6 +1,7 @@
 package admit
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -192,7 +193,7 @@ func (s *Service) makeServer(ctx context.Context, by approval.Human, m *manifest
 		return nil, err
 	}
 	if len(m.Tools) == 0 {
-		return nil, fault.Errorf(fault.KindVerification, "the server %s offers no tool that a package can have%s", offer.Server, made.leftOut())
+		return nil, fault.Errorf(fault.KindVerification, "the server %s offers no tool that a package can have%s", cmp.Or(offer.Server, m.Name), made.leftOut())
 	}
 	made.Tools, made.Set = len(m.Tools), mcpserver.SetDigest(m.Tools)
 	if m.Description == "" {

@@ -12,6 +12,9 @@ import (
 // model wrote it waits for a person, whoever asks, and the error of [fault.KindApproval] says so.
 // There is no proposal where the same is installed already, and with dry, which only plans.
 func (s *Service) Propose(ctx context.Context, by approval.Principal, p *bundle.Package, of, rationale string, dry bool) (*approval.Proposal, error) {
+	if err := approval.CheckPrincipal(by); err != nil {
+		return nil, err
+	}
 	m := p.Manifest()
 	made := &Arrival{Name: m.Name, made: true, got: &source.Fetched{Package: p, Source: of, Version: m.Version}}
 	plan, err := s.Plan(ctx, by, Install{Arrival: made, Rationale: rationale, Terms: Terms{Look: LookNever}})

@@ -2,6 +2,7 @@ package code
 
 import (
 	"context"
+	"strings"
 	"time"
 )
 
@@ -19,10 +20,15 @@ func Change(ctx context.Context, s *Service, id string, number int) error {
 	return r.put(ctx, r.steps[number-1])
 }
 
-// Kept is how many entries are kept of all runs.
+// Kept is how many entries are kept of all runs, apart from what skills are made of.
 func Kept(ctx context.Context, s *Service) (n int, err error) {
 	entries, err := s.parts.Store.KV().List(ctx, "code/")
-	return len(entries), err
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Key, keptKey) && !strings.HasPrefix(e.Key, tapeKey) {
+			n++
+		}
+	}
+	return n, err
 }
 
 // TypesOf are the types of a tool with schemas.
