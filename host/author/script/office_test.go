@@ -140,10 +140,10 @@ func TestOfficeCallsAreFresh(t *testing.T) {
 		}
 		return string(r.Output)
 	}
-	if call(false) != call(false) {
+	if a, b := call(false), call(false); a != b {
 		t.Error("two calls without randomness differ")
 	}
-	if call(true) == call(true) {
+	if a, b := call(true), call(true); a == b {
 		t.Error("two calls with randomness are the same")
 	}
 }
