@@ -56,24 +56,30 @@ type check struct {
 // suite runs what a revision requires of a server, and returns the checks of each scenario.
 func suite(t *testing.T, address, revision string) map[string][]check {
 	t.Helper()
-	return checks(t, "--url", address, "--requirements", revision)
+	return checks(t, newSuite, "--url", address, "--requirements", revision)
 }
 
 // scenario runs one scenario of the suite, and returns its checks.
 func (h *home) scenario(address, name, revision string) []check {
 	h.t.Helper()
 	var all []check
-	for _, c := range checks(h.t, "--url", address, "--scenario", name, "--spec-version", revision, "--force") {
+	for _, c := range checks(h.t, newSuite, "--url", address, "--scenario", name, "--spec-version", revision, "--force") {
 		all = append(all, c...)
 	}
 	return all
 }
 
-// checks are those that the suite makes of a server, by scenario.
-func checks(t testing.TB, args ...string) map[string][]check {
+// The suite with both eras, and the one of releases, which has the older era alone.
+const (
+	newSuite    = "@modelcontextprotocol/conformance/dist/index.js"
+	stableSuite = "conformance-0.1/dist/index.js"
+)
+
+// checks are those that a suite makes of a server, by scenario.
+func checks(t testing.TB, suite string, args ...string) map[string][]check {
 	t.Helper()
 	out := t.TempDir()
-	cmd := node(t, "@modelcontextprotocol/conformance/dist/index.js", append(append([]string{"server"}, args...), "-o", out)...)
+	cmd := node(t, suite, append(append([]string{"server"}, args...), "-o", out)...)
 	text, err := cmd.CombinedOutput() // what failed is counted below
 	if cmd.ProcessState == nil {
 		t.Fatal(err)
@@ -150,7 +156,7 @@ func TestConformance(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes minutes")
 	}
-	node(t, "@modelcontextprotocol/conformance/dist/index.js")
+	node(t, newSuite)
 	program := filepath.Join(t.TempDir(), "everything")
 	if text, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "github.com/modelcontextprotocol/go-sdk/conformance/everything-server").CombinedOutput(); err != nil {
 		t.Fatalf("build the server: %v\n%s", err, text)
@@ -163,11 +169,16 @@ func TestConformance(t *testing.T) {
 	eras := mcp.Eras(proxy(everything(t, program, "false")), proxy(everything(t, program, "true")))
 	address := newHome(t).behind(eras)
 	for _, c := range []struct {
-		revision string
-		passed   int
-	}{{"2025-11-25", 82}, {"2026-07-28", 165}} {
+		name   string
+		checks map[string][]check
+		passed int
+	}{
+		{"2025-11-25", suite(t, address, "2025-11-25"), 82},
+		{"2026-07-28", suite(t, address, "2026-07-28"), 165},
+		{"0.1.16", checks(t, stableSuite, "--url", address, "--suite", "all"), 44},
+	} {
 		passed, failed := 0, []string{}
-		for scenario, checks := range suite(t, address, c.revision) {
+		for scenario, checks := range c.checks {
 			for _, one := range checks {
 				switch {
 				case one.Status == "SUCCESS":
@@ -178,9 +189,9 @@ func TestConformance(t *testing.T) {
 			}
 		}
 		slices.Sort(failed)
-		t.Logf("proof: %s: %d checks pass", c.revision, passed)
+		t.Logf("proof: %s: %d checks pass", c.name, passed)
 		if len(failed) > 0 || passed < c.passed {
-			t.Errorf("%s: %d checks pass, want %d; these fail:\n%s", c.revision, passed, c.passed, strings.Join(failed, "\n"))
+			t.Errorf("%s: %d checks pass, want %d; these fail:\n%s", c.name, passed, c.passed, strings.Join(failed, "\n"))
 		}
 	}
 }
@@ -194,7 +205,7 @@ var onlyForTheSuite = []string{
 
 // What the suite tries of any server passes with skills in the place of its tools.
 func TestConformanceOfSkills(t *testing.T) {
-	node(t, "@modelcontextprotocol/conformance/dist/index.js")
+	node(t, newSuite)
 	h := newHome(t)
 	h.install(say, echo("again", "any", "number"))
 	h.install(greet, nil)
