@@ -84,6 +84,9 @@ func TestSkillOfARun(t *testing.T) {
 		{"qjs", "javascript", addsInJS}, {"python", "python", addsInPython}, {"cpython", "python", addsInPython},
 	} {
 		t.Run(c.engine, func(t *testing.T) {
+			if testing.Short() && c.engine == "cpython" {
+				t.Skip("to link and to compile CPython takes long; make test LONG=1 runs it")
+			}
 			t.Parallel()
 			var more []string
 			if c.engine != "qjs" {
