@@ -21,7 +21,7 @@ func (t *terminal) search(ctx context.Context, c *cli.Context, h *host.Host) err
 	return t.answered(r, err, func() {
 		var rows [][]string
 		for _, f := range r.Found {
-			rows = append(rows, []string{f.Name, f.Version, registryOf(f), short(f.Description, 60)})
+			rows = append(rows, []string{f.Name, f.Version, registryOf(f), f.Description})
 		}
 		if len(rows) > 0 {
 			t.table("NAME\tVERSION\tREGISTRY\tDESCRIPTION", rows)
