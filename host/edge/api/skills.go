@@ -43,7 +43,7 @@ type Skill = admit.Skill
 type listSkills struct {
 	Window
 	All   bool     `query:"all" doc:"Every version, not only the active ones."`
-	Names []string `query:"name" maxItems:"100" nullable:"false" doc:"Skills whose name fits one of these patterns only: text-* fits a whole name, text what has it in the name."`
+	Names []string `query:"name" minItems:"1" maxItems:"100" nullable:"false" doc:"Skills whose name fits one of these patterns only: text-* fits a whole name, text what has it in the name."`
 	State string   `query:"state" enum:"active,inactive,disabled,quarantined,pinned,needed,trial" doc:"Versions in that state only, of every version."`
 	Text  string   `query:"q" maxLength:"200" doc:"Those that have it in the name, the description or the name of a tool, only."`
 }
