@@ -30,7 +30,6 @@ var rooms = []room{
 	// It says to a service what a command would do, in the words of the edge that it talks to.
 	{"cmd/skillet/internal/service", []string{"host/edge/api"}},
 	{"cmd/catalog", []string{"host/fetch/catalog"}},
-	{"cmd/demo", nil},
 	{"cmd/prove", []string{"manifests/bundle"}},
 	{"host/edge", edge},
 	{"host", []string{

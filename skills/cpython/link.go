@@ -77,7 +77,7 @@ func Prelude() []byte {
 type Start struct {
 	// Engine imports what Code needs of the module "engine".
 	Engine string
-	// Code defines $begin, which has the engine run the prelude, and what else the
+	// Code defines $begin, in which the engine runs the prelude, and what else the
 	// driver calls and exports for it. $run_string runs the text at an address.
 	Code string
 	// Arguments are the command line.

@@ -81,14 +81,13 @@ func (f Flag) names(s signature.Signer) bool {
 	return f == TrustSigner
 }
 
-// set adds the field of a request that says it.
-func (f Flag) set(r fault.Remedy) fault.Remedy {
+// field is the field of a request that says it, with its values.
+func (f Flag) field() (field fault.Field, values []string) {
 	flag, signer := f.parts()
-	field := fault.Field(strings.ReplaceAll(strings.TrimPrefix(string(flag), "--"), "-", "_"))
-	if signer == "" {
-		return r.With(field)
+	if signer != "" {
+		values = []string{signer}
 	}
-	return r.With(field, signer)
+	return fault.Field(strings.ReplaceAll(strings.TrimPrefix(string(flag), "--"), "-", "_")), values
 }
 
 // A Question is a package to judge, with its signatures verified.
@@ -358,10 +357,11 @@ func (v Verdict) Refusal(accepted ...Flag) error {
 	if forGood {
 		return err.Hinted(hint)
 	}
-	accept := fault.SetField("")
-	accept.Fields = nil
-	for _, f := range missing {
-		accept = f.set(accept)
+	field, values := missing[0].field()
+	accept := fault.SetField(field, values...)
+	for _, f := range missing[1:] {
+		field, values = f.field()
+		accept = accept.With(field, values...)
 	}
 	return err.Hinted(fault.JoinHints("; or ", hint, fault.Hintf("if that is meant, add %s", accept)))
 }
